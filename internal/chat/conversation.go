@@ -1,0 +1,70 @@
+package chat
+
+import "time"
+
+// Conversation is the durable thing behind one place.
+type Conversation struct {
+	ID        int64
+	Session   int64  // the current session, 0 when there is none yet
+	Agent     string // empty = the configured default
+	Workspace string // empty = the configured default
+	Model     string // wanted model; empty = the agent's default
+	Mode      string // wanted permission mode; empty = the agent's default
+	Lang      string // en, zh; empty = the person's
+	Previous  int64  // the session that was current before the last replacement, for Undo
+}
+
+// SessionState is the life of a session.
+type SessionState string
+
+// Session states. Only a lost session cannot be returned to.
+const (
+	SessionOpen SessionState = "open" // may be current, may be a past one; both can be used
+	SessionLost SessionState = "lost" // the agent said definitely that it does not know it
+)
+
+// Session is an agent's working thread for one conversation. It ends by the
+// session rule only, never because a turn or a worker ended.
+type Session struct {
+	ID           int64
+	Conversation int64
+	Agent        string
+	Workspace    string
+	Model        string // the model it was last opened with
+	Mode         string
+	// Seed is a UUID chosen when the row was made. A driver whose agent lets
+	// the client choose the id uses it; it is never taken for a NativeID.
+	Seed string
+	// NativeID is an id that the agent itself reported; empty until then and
+	// never overwritten by an empty one.
+	NativeID  string
+	State     SessionState
+	Title     string
+	Recap     bool // the first prompt carries a recap of the stored transcript
+	CreatedAt time.Time
+	UsedAt    time.Time
+}
+
+// Serves is the only code that decides whether a session can serve the next
+// turn of a conversation, or a new one is needed. A failed turn, a dead
+// worker, a restart, idle time, a model or mode change do not matter.
+func (s Session) Serves(c Conversation) bool {
+	return s.ID != 0 && s.State == SessionOpen && s.ID == c.Session &&
+		s.Conversation == c.ID && s.Agent == c.Agent && s.Workspace == c.Workspace
+}
+
+// Settings are a conversation's wishes for its worker.
+type Settings struct {
+	Model string
+	Mode  string
+}
+
+// Applied says when a change of settings takes effect.
+type Applied string
+
+// When settings apply.
+const (
+	AppliedNow    Applied = "now"
+	AppliedNext   Applied = "next"   // from the next turn
+	AppliedReopen Applied = "reopen" // when the worker is opened again; the session keeps its context
+)

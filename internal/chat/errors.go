@@ -1,0 +1,106 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Code classifies an error for machines; the words for people are the
+// catalogue's entry "error.<code>".
+type Code string
+
+// Codes of the gateway itself.
+const (
+	CodeNone     Code = ""
+	Internal     Code = "internal"
+	Invalid      Code = "invalid"     // bad input; Detail says what
+	Missing      Code = "missing"     // no such row
+	Conflict     Code = "conflict"    // somebody was faster
+	Expired      Code = "expired"     // too late
+	Denied       Code = "denied"      // not allowed
+	Full         Code = "full"        // a limit is reached; not taken
+	Unavailable  Code = "unavailable" // cannot now: disk full, shutting down
+	Stopped      Code = "stopped"     // a person said stop
+	TimedOut     Code = "timeout"     // the turn's absolute limit
+	Stalled      Code = "stalled"     // no sign of life for too long
+	Shutdown     Code = "shutdown"    // the daemon ended
+	Crashed      Code = "crashed"     // the worker process died
+	DaemonDied   Code = "daemon_died" // found at boot
+	NotInstalled Code = "not_installed"
+	LoggedOut    Code = "logged_out"
+	Quota        Code = "quota"
+	Overloaded   Code = "overloaded"
+	Network      Code = "network"
+	ModelUnknown Code = "model_unknown"
+	ContextFull  Code = "context_full"
+	NoSession    Code = "session_lost" // the agent says definitely: no such session
+	Protocol     Code = "protocol"     // the agent speaks nonsense
+	StartTimeout Code = "start_timeout"
+	LoadTimeout  Code = "load_timeout"
+	AgentError   Code = "agent_error" // the agent reported a failure of another kind
+	Unsupported  Code = "unsupported" // this agent or platform cannot do that
+)
+
+// Codes of a platform's Send: what the error obliges the sender to do.
+const (
+	Wait      Code = "wait"      // try again after After
+	Degrade   Code = "degrade"   // the form was refused; send the plain form
+	GiveUp    Code = "give_up"   // will never work; bury the row
+	Uncertain Code = "uncertain" // may or may not have arrived
+	Park      Code = "park"      // this chat cannot be reached; wait until it speaks again
+	Gone      Code = "gone"      // the edited message is not there (any more)
+)
+
+// Error is an error at the edge of a package.
+type Error struct {
+	Code   Code
+	Detail string        // safe to show: no secrets, no paths of ours
+	After  time.Duration // for Wait
+	Err    error         // the cause, for the log
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	s := string(e.Code)
+	if e.Detail != "" {
+		s += ": " + e.Detail
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// CodeOf returns the code of the first *Error in err's chain; Internal when
+// there is none, CodeNone for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return CodeNone
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return TimedOut
+	}
+	return Internal
+}
+
+// DetailOf returns the text of err that is safe to show.
+func DetailOf(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Detail
+	}
+	return ""
+}
+
+// E makes an *Error.
+func E(code Code, detail string, err error) *Error {
+	return &Error{Code: code, Detail: detail, Err: err}
+}

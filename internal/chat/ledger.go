@@ -1,0 +1,104 @@
+package chat
+
+import "time"
+
+// Recorded is what became of one message that was to be stored.
+type Recorded struct {
+	ID    int64
+	Fresh bool // false: the event key was known, nothing was stored
+}
+
+// NewTurn is what a turn is made from.
+type NewTurn struct {
+	Conversation int64
+	Session      int64
+	Place        Place
+	Origin       Origin
+	Input        Input
+	Inbound      []int64 // become turn inputs and move from new to turn, or nothing happens
+	By           Person
+	ReplyTo      Ref
+	Names        int64
+	After        int64
+	// Cause is the click or command that asked for a turn without being its
+	// input; the same cause makes one turn only. 0 = none.
+	Cause int64
+}
+
+// NewSession is what a session is made from. It becomes the conversation's
+// current one.
+type NewSession struct {
+	Conversation int64
+	Agent        string
+	Workspace    string
+	Model        string
+	Mode         string
+	Title        string
+	Recap        bool
+	Cause        int64 // the inbound that asked for it; the same cause makes one session only
+}
+
+// Ending is everything that is written when a turn ends, in one transaction.
+type Ending struct {
+	Turn     int64
+	Attempt  int64
+	From     TurnState // compare-and-set; zero = running or waiting
+	State    TurnState
+	Reason   Code
+	NativeID string // empty keeps the known one
+	Usage    Usage
+	Outs     []Out // the last word, ready for the sender
+}
+
+// Decision is a person's choice about an ask.
+type Decision struct {
+	Ask     int64
+	Answer  Answer
+	Place   Place // where it was made; must be the ask's own
+	Role    Role
+	Inbound int64 // the event that carried it, settled with it; 0 = none
+	At      time.Time
+}
+
+// Unfinished is a turn found at boot that had not ended.
+type Unfinished struct {
+	Turn    Turn
+	Attempt Attempt // zero when it was never claimed
+	Asks    []Ask   // asks of the turn that were open or whose answer may not have arrived
+}
+
+// Stranger is somebody without a grant who wrote.
+type Stranger struct {
+	ID      int64
+	Account string
+	Chat    string
+	Direct  bool
+	Person  Person
+	FirstAt time.Time
+	LastAt  time.Time
+	Count   int
+}
+
+// Grant is a role of a person in one account and chat.
+type Grant struct {
+	ID      int64
+	Account string
+	Chat    string // empty = direct chats
+	Person  string // "*" = everybody in that chat
+	Role    Role
+	By      string
+	At      time.Time
+}
+
+// Line is one entry of a conversation's history.
+type Line struct {
+	Inbound int64 // either this
+	Outbox  int64 // or that
+	Turn    int64
+	From    Person // zero for ours
+	Class   OutClass
+	Text    string
+	Part    Part // ours: as it was sent
+	Ref     Ref
+	At      time.Time
+}

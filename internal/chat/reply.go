@@ -1,0 +1,128 @@
+package chat
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// ReplyKind says what a reply is, so that an adapter can choose its form.
+type ReplyKind string
+
+// Reply kinds.
+const (
+	ReplyAnswer   ReplyKind = "answer"   // the final answer of a turn: Markdown of the model
+	ReplyProgress ReplyKind = "progress" // the live message of a running turn
+	ReplyNotice   ReplyKind = "notice"   // our own words
+	ReplyAsk      ReplyKind = "ask"      // an approval or a question
+)
+
+// Reply is one thing to say, before it is split and formatted for a platform.
+type Reply struct {
+	Kind     ReplyKind
+	Markdown string     // the body
+	Footer   string     // small print after the body, plain
+	Buttons  [][]Button // rows; on the last part only
+	ReplyTo  Ref        // on the first part only
+	Silent   bool       // no notification
+	File     *OutFile   // sent as a document of its own
+}
+
+// Button is one control. Data is at most 64 bytes of "verb:row[:arg]"; it is a
+// name, not a right: what a press may do is checked against the rows.
+type Button struct {
+	Label string `json:"label"`
+	Data  string `json:"data"`
+	Style string `json:"style,omitempty"` // "", primary, danger
+}
+
+// OutFile is a file to send.
+type OutFile struct {
+	Name string `json:"name"`
+	Body []byte `json:"body"`
+}
+
+// Part is one platform message, already formatted and within the limits.
+type Part struct {
+	Text    string          `json:"text"`             // the message's plain text, what a person reads
+	Format  json.RawMessage `json:"format,omitempty"` // the adapter's own formatting of Text
+	Buttons [][]Button      `json:"buttons,omitempty"`
+	ReplyTo Ref             `json:"reply,omitzero"`
+	Silent  bool            `json:"silent,omitempty"`
+	File    *OutFile        `json:"file,omitempty"`
+}
+
+// Op is what to do with a part.
+type Op string
+
+// Operations.
+const (
+	OpPost   Op = "post"   // a new message
+	OpEdit   Op = "edit"   // change Target in place
+	OpFinish Op = "finish" // the last edit of a live message
+	OpRemove Op = "remove" // delete Target
+)
+
+// OutClass orders what waits for one channel and says what may be dropped.
+type OutClass string
+
+// Outbox classes.
+const (
+	OutFinal    OutClass = "final"    // part of a turn's last word; never dropped
+	OutAsk      OutClass = "ask"      // approvals and questions
+	OutNotice   OutClass = "notice"   // our own words
+	OutProgress OutClass = "progress" // the first post of a live message; its edits are not stored
+)
+
+// OutState is the life of an outbox row.
+type OutState string
+
+// Outbox states.
+const (
+	OutPending OutState = "pending"
+	OutSending OutState = "sending" // intent written: the platform may have it
+	OutSent    OutState = "sent"    // a platform message id is stored
+	OutDead    OutState = "dead"    // given up; kept, the owner is told
+	OutDropped OutState = "dropped" // overtaken (a progress message of an ended turn)
+)
+
+// Out is one row of the outbox.
+type Out struct {
+	ID     int64
+	Key    string // idempotency key, unique for ever
+	Place  Place
+	Turn   int64 // 0 for words outside a turn
+	Seq    int   // order within the turn
+	Ask    int64 // the ask that this message shows
+	Class  OutClass
+	Op     Op
+	Part   Part
+	Target Ref // what an edit, finish or remove changes
+	State  OutState
+	Tries  int
+	DueAt  time.Time
+	// Unsure is set when an earlier try may have arrived: the adapter then
+	// makes sure of one copy, or returns an error with code Uncertain.
+	Unsure *Unsure
+}
+
+// Unsure is what the ledger knows about the id space that a doubtful message
+// would be in.
+type Unsure struct {
+	Since int64   // the highest number known when the intent was written
+	Known []int64 // numbers above Since that belong to other messages
+}
+
+// Signal is a sign of life outside messages; best effort, never stored.
+type Signal struct {
+	Kind  SignalKind
+	Emoji string // for SignalReact; empty removes it
+}
+
+// SignalKind names a kind of signal.
+type SignalKind string
+
+// Signals.
+const (
+	SignalTyping SignalKind = "typing"
+	SignalReact  SignalKind = "react"
+)

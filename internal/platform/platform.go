@@ -1,0 +1,85 @@
+// Package platform holds the contract of a chat service. Each service lives in
+// its own folder below and is the only importer of its SDK. An adapter knows
+// its service and the vocabulary of package chat; it knows no agent, no
+// session and no store.
+package platform
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+// Adapter is one bot account on one chat service.
+type Adapter interface {
+	// Run receives until ctx ends. It reconnects by itself and returns nil only
+	// when ctx ended; any other return means the account cannot work until the
+	// operator changes something (a revoked token).
+	Run(ctx context.Context, in Inbound) error
+	// Render formats and splits r for this service. It never fails and never
+	// loses text: what cannot be formatted stays plain.
+	Render(r chat.Reply) []chat.Part
+	// Send carries out one outbox row. The returned Ref is what later edits
+	// need. The code of an error (chat.CodeOf) says what it obliges the caller
+	// to do: Wait, Degrade, GiveUp, Uncertain, Park, Gone; any other code means
+	// that nothing arrived and that it may be tried again.
+	Send(ctx context.Context, o chat.Out) (chat.Ref, error)
+	// Signal gives a sign of life. Best effort: an error is only logged.
+	Signal(ctx context.Context, to chat.Place, ref chat.Ref, s chat.Signal) error
+	// Fetch writes an inbound file to w, after its message was acknowledged.
+	Fetch(ctx context.Context, f chat.FileRef, w io.Writer) error
+	Traits() Traits
+}
+
+// Inbound takes what an adapter received.
+type Inbound interface {
+	// Receive returns when every message of b and b.Cursor are durable; then,
+	// and only then, they may be acknowledged to the service. There is one Ack
+	// per message. After an error nothing may be acknowledged.
+	Receive(ctx context.Context, b Batch) ([]chat.Ack, error)
+	// Cursor returns the last stored cursor of an account, empty at first.
+	Cursor(ctx context.Context, account string) (string, error)
+}
+
+// Batch is what one poll or one push brought.
+type Batch struct {
+	Account  string
+	Messages []chat.Message
+	Cursor   string // stored with the messages; empty = unchanged
+}
+
+// Traits is what a service can do, as data.
+type Traits struct {
+	Edits    bool // messages can be changed in place
+	Buttons  bool
+	Typing   bool
+	React    bool
+	Local    bool // no network between us and the reader: no pacing needed
+	Settles  bool // Send can settle an unsure post (chat.Out.Unsure)
+	Commands bool // the service shows a command menu
+	// Rates are budgets of posts and edits together. Zero = no limit.
+	PerChat    Rate // a direct chat
+	PerGroup   Rate // a chat of several people, all its threads together
+	PerAccount Rate
+	// ProgressEvery is the least time between two edits of a live message.
+	ProgressEvery      time.Duration
+	ProgressEveryGroup time.Duration
+}
+
+// Rate allows Burst at once and then one per Every.
+type Rate struct {
+	Every time.Duration
+	Burst int
+}
+
+// Health is what an adapter tells about its connection.
+type Health struct {
+	Connected bool
+	Detail    string    // one sentence for the operator, without secrets
+	LastOK    time.Time // the last completed exchange
+}
+
+// Healther is the optional interface of adapters that hold a connection.
+type Healther interface{ Health() Health }

@@ -1,0 +1,46 @@
+package receive
+
+import (
+	"context"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+// Inbox stores what came in.
+type Inbox interface {
+	// Record stores the messages and the account's cursor (empty = unchanged)
+	// in one transaction and answers one Recorded per message. An event key
+	// that is known already is not stored again. It sets Place.ID and
+	// Conversation of the given rows. After an error nothing was stored and
+	// nothing may be acknowledged.
+	Record(ctx context.Context, account, cursor string, ms []chat.Inbound) ([]chat.Recorded, error)
+	// Cursor returns the account's stored cursor, empty at first.
+	Cursor(ctx context.Context, account string) (string, error)
+}
+
+// Access knows who may do what.
+type Access interface {
+	// Role is the role granted to person in that chat (direct = in direct
+	// chats of the account); chat.RoleNone when there is none.
+	Role(ctx context.Context, account, chatID string, direct bool, person string) (chat.Role, error)
+	// Redeem uses up a pairing code for p. Errors: chat.Denied (unknown or
+	// used), chat.Expired, chat.Full (too many tries; the code is not even
+	// looked at).
+	Redeem(ctx context.Context, account string, p chat.Person, code string, now time.Time) (chat.Role, error)
+	// Stranger notes that somebody without a grant wrote and reports whether
+	// to tell them: at most once per quiet.
+	Stranger(ctx context.Context, m chat.Message, now time.Time, quiet time.Duration) (tell bool, err error)
+}
+
+// Asks settles decisions.
+type Asks interface {
+	// Decide answers an open ask by compare-and-set and settles d.Inbound with
+	// it. With EffectSession it also writes the rule. Errors: chat.Missing (no
+	// such ask), chat.Denied (other place, or neither the asker nor an
+	// operator), chat.Expired (expired or void), chat.Conflict (already
+	// answered: the returned ask says how and by whom).
+	Decide(ctx context.Context, d chat.Decision) (chat.Ask, error)
+	// AskByID returns an ask.
+	AskByID(ctx context.Context, id int64) (chat.Ask, error)
+}

@@ -1,0 +1,41 @@
+package reply
+
+import (
+	"context"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+// Outbox is what waits to be sent.
+type Outbox interface {
+	// Enqueue stores rows; a known Key is not stored again.
+	Enqueue(ctx context.Context, outs []chat.Out) error
+	// Channels returns the channels that have open rows and are not parked.
+	Channels(ctx context.Context) ([]string, error)
+	// NextOut returns the channel's next open row, whatever its due time: a
+	// row in state sending first, then the oldest. chat.Missing when none.
+	NextOut(ctx context.Context, channel string) (chat.Out, error)
+	// Sending writes the intent of a send: state sending, one more try, and the
+	// highest known number of the id space. For a row that was sending already
+	// it returns what is known about the id space since the first intent.
+	Sending(ctx context.Context, id int64) (*chat.Unsure, error)
+	// Sent stores the receipt and the state sent.
+	Sent(ctx context.Context, id int64, ref chat.Ref) error
+}
+
+// Trouble is what happens to rows that could not be sent.
+type Trouble interface {
+	// Later puts a row back to pending, due at t. With sure false the earlier
+	// try may have arrived: the row stays in state sending.
+	Later(ctx context.Context, id int64, t time.Time, sure bool, reason string) error
+	// Replace changes the part of an open row (a degraded form).
+	Replace(ctx context.Context, id int64, p chat.Part) error
+	// Bury gives a row up (dead) or drops it (dropped), with the reason.
+	Bury(ctx context.Context, id int64, s chat.OutState, reason string) error
+	// Park holds all rows of a channel until Unpark.
+	Park(ctx context.Context, channel string, reason string) error
+	Unpark(ctx context.Context, channel string) error
+	// Shown returns the receipt of a turn's live message; chat.Missing.
+	Shown(ctx context.Context, turn int64) (chat.Ref, error)
+}

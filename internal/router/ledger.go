@@ -1,0 +1,101 @@
+package router
+
+import (
+	"context"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+// Inbox is what the router reads and settles.
+type Inbox interface {
+	// Unrouted returns stored messages in state new, oldest first.
+	Unrouted(ctx context.Context, limit int) ([]chat.Inbound, error)
+	// Settle moves messages from new or asked to s and writes outs with it, in
+	// one transaction.
+	Settle(ctx context.Context, ids []int64, s chat.InboundState, reason chat.Code, outs []chat.Out) error
+	// Aged returns the messages of a place that are in state asked.
+	Aged(ctx context.Context, place int64) ([]chat.Inbound, error)
+	// Revise replaces the text of a queued turn's piece that came from the
+	// given platform message. chat.Missing: nothing queued came from it (it
+	// runs already, or is done).
+	Revise(ctx context.Context, place int64, msg, text string) (turn int64, err error)
+	// Recall removes a message's piece from its queued turn, and the turn when
+	// nothing is left. chat.Missing as for Revise.
+	Recall(ctx context.Context, place int64, msg string) (turn int64, err error)
+}
+
+// Turns is the queue.
+type Turns interface {
+	// NewTurn stores a turn and binds its inputs in one transaction.
+	// chat.Conflict: an input was bound already, or the cause has made a turn;
+	// then nothing was written.
+	NewTurn(ctx context.Context, n chat.NewTurn) (chat.Turn, error)
+	// NextTurn returns the oldest queued turn of a session that may start: not
+	// held, and the turn it waits for has ended. chat.Missing when there is none.
+	NextTurn(ctx context.Context, session int64) (chat.Turn, error)
+	// Queued returns the queued turns of a session, in order.
+	Queued(ctx context.Context, session int64) ([]chat.Turn, error)
+	// Active returns the running or waiting turn of a session; chat.Missing.
+	Active(ctx context.Context, session int64) (chat.Turn, error)
+	// TurnByID returns a turn.
+	TurnByID(ctx context.Context, id int64) (chat.Turn, error)
+	// WaitingSessions returns the sessions that have queued turns which may
+	// start now.
+	WaitingSessions(ctx context.Context) ([]int64, error)
+}
+
+// QueueControl changes what is queued.
+type QueueControl interface {
+	// Withdraw moves a queued turn to withdrawn, compare-and-set; chat.Conflict
+	// when it is not queued any more.
+	Withdraw(ctx context.Context, turn int64, outs []chat.Out) error
+	// Hold holds all queued turns of a session and returns how many there are.
+	Hold(ctx context.Context, session int64) (int, error)
+	// Release lets the held turns of a session run.
+	Release(ctx context.Context, session int64) (int, error)
+	// Choose notes the choice made about an interrupted or failed turn; once.
+	// chat.Conflict when one was made before.
+	Choose(ctx context.Context, turn int64, choice string) error
+}
+
+// Conversations keeps conversations and their sessions.
+type Conversations interface {
+	ConversationByID(ctx context.Context, id int64) (chat.Conversation, error)
+	// Set stores the wishes (agent, workspace, model, mode, lang) of c.
+	Set(ctx context.Context, c chat.Conversation) error
+	SessionByID(ctx context.Context, id int64) (chat.Session, error)
+	// Sessions returns the sessions of a conversation, last used first.
+	Sessions(ctx context.Context, conversation int64) ([]chat.Session, error)
+	// StartSession makes a session current; the one that was current is kept
+	// and becomes the conversation's Previous.
+	StartSession(ctx context.Context, n chat.NewSession) (chat.Session, error)
+	// UseSession makes an existing open session current, with its agent and
+	// workspace. chat.Missing: not of this conversation. chat.NoSession: lost.
+	UseSession(ctx context.Context, conversation, session int64) (chat.Session, error)
+}
+
+// Asks finds what waits for a person.
+type Asks interface {
+	// OpenAsks returns the open asks of a place, oldest first.
+	OpenAsks(ctx context.Context, place int64) ([]chat.Ask, error)
+	// AskOfMessage returns the ask that the given platform message shows;
+	// chat.Missing.
+	AskOfMessage(ctx context.Context, place int64, msg string) (chat.Ask, error)
+	// Decide is described at receive.Asks.
+	Decide(ctx context.Context, d chat.Decision) (chat.Ask, error)
+	// Fill stores a partial answer of an open ask (one of several questions).
+	Fill(ctx context.Context, ask int64, a chat.Answer) error
+}
+
+// History is what was said.
+type History interface {
+	// Lines returns the last lines of a conversation, oldest first; before is
+	// exclusive (zero = now).
+	Lines(ctx context.Context, conversation int64, before time.Time, limit int) ([]chat.Line, error)
+	// TurnOfMessage returns the turn whose answer or input the given platform
+	// message is; chat.Missing.
+	TurnOfMessage(ctx context.Context, place int64, msg string) (chat.Turn, error)
+	// LastTurn returns the newest turn of a session; chat.Missing.
+	LastTurn(ctx context.Context, session int64) (chat.Turn, error)
+}

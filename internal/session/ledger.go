@@ -1,0 +1,20 @@
+package session
+
+import (
+	"context"
+
+	"cligate/internal/chat"
+)
+
+// Ledger keeps what must outlive a worker.
+type Ledger interface {
+	SessionByID(ctx context.Context, id int64) (chat.Session, error)
+	// Begun notes that the session's seed may have reached the agent.
+	Begun(ctx context.Context, session int64) error
+	// Bind stores the id that the agent reported and the settings that the
+	// worker runs with. Empty values never overwrite known ones.
+	Bind(ctx context.Context, session int64, nativeID string, s chat.Settings) error
+	// Lose marks a session lost and starts its successor with a recap, for the
+	// same agent and workspace; when it was current the successor is.
+	Lose(ctx context.Context, session int64) (chat.Session, error)
+}
