@@ -95,10 +95,35 @@ type Line struct {
 	Inbound int64 // either this
 	Outbox  int64 // or that
 	Turn    int64
+	Ask     int64 // the ask that it shows, ours only
 	From    Person // zero for ours
 	Class   OutClass
 	Text    string
 	Part    Part // ours: as it was sent
 	Ref     Ref
 	At      time.Time
+}
+
+// Mark is a position in a chat's history: rows of both tables, because a
+// chat's lines are drawn from two.
+type Mark struct {
+	Inbound int64
+	Outbox  int64
+}
+
+// Fate is what became of one message.
+type Fate struct {
+	Inbound int64
+	State   InboundState
+	Reason  Code      // why it was refused
+	Turn    int64     // the turn that it is an input of or that it caused, 0 when none
+	Ended   bool      // nothing more will come of it
+	As      TurnState // the turn's state, empty without a turn
+}
+
+// Login is a secret that opens the web chat, known by its hash only.
+type Login struct {
+	Hash    string // hexadecimal SHA-256
+	Person  string
+	Expires time.Time
 }
