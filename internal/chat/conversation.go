@@ -40,6 +40,7 @@ type Session struct {
 	NativeID  string
 	State     SessionState
 	Title     string
+	Begun     bool // an open with Seed may have reached the agent
 	Recap     bool // the first prompt carries a recap of the stored transcript
 	CreatedAt time.Time
 	UsedAt    time.Time
