@@ -40,6 +40,8 @@ type Asks interface {
 	CloseAsk(ctx context.Context, id int64, s chat.AskState) (chat.Ask, error)
 	// Resume moves a waiting turn back to running when no ask of it is open.
 	Resume(ctx context.Context, turn int64) error
+	// AskByID returns an ask as it is now.
+	AskByID(ctx context.Context, id int64) (chat.Ask, error)
 }
 
 // Recovery is what boot needs.
@@ -53,4 +55,31 @@ type Recovery interface {
 	AskMessages(ctx context.Context, ask int64) ([]chat.Ref, error)
 	// Expiring returns the open asks that expire before t.
 	Expiring(ctx context.Context, t time.Time) ([]chat.Ask, error)
+}
+
+// Threads is what a turn reads and writes about its session.
+type Threads interface {
+	SessionByID(ctx context.Context, id int64) (chat.Session, error)
+	ConversationByID(ctx context.Context, id int64) (chat.Conversation, error)
+	// Bind and Lose are described at session.Ledger.
+	Bind(ctx context.Context, session int64, nativeID string, s chat.Settings) error
+	Lose(ctx context.Context, session int64) (chat.Session, error)
+	// Recapped notes that the agent was given the recap that the session asked
+	// for; Session.Recap is false from then on.
+	Recapped(ctx context.Context, session int64) error
+}
+
+// History is what was said before.
+type History interface {
+	// Lines returns the last lines of a conversation, oldest first; before is
+	// exclusive (zero = now).
+	Lines(ctx context.Context, conversation int64, before time.Time, limit int) ([]chat.Line, error)
+	// LastTurn returns the newest turn of a session; chat.Missing.
+	LastTurn(ctx context.Context, session int64) (chat.Turn, error)
+}
+
+// Outbox takes the edits of messages that show an ask.
+type Outbox interface {
+	// Enqueue stores rows; a known Key is not stored again.
+	Enqueue(ctx context.Context, outs []chat.Out) error
 }
