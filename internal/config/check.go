@@ -1,0 +1,239 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// readSecrets fills secrets from their files.
+func (c *Config) readSecrets() []string {
+	var bad []string
+	read := func(path string, value *string, file string) {
+		switch {
+		case file == "":
+		case *value != "":
+			bad = append(bad, fmt.Sprintf("%s and %s_file are both set: give one", path, path))
+		default:
+			b, err := os.ReadFile(filepath.Clean(home(file)))
+			if err != nil {
+				bad = append(bad, fmt.Sprintf("%s_file: %v", path, err))
+				return
+			}
+			if *value = strings.TrimSpace(string(b)); *value == "" {
+				bad = append(bad, fmt.Sprintf("%s_file: %s is empty", path, file))
+			}
+		}
+	}
+	read("telegram.token", &c.Telegram.Token, c.Telegram.TokenFile)
+	read("telegram.proxy", &c.Telegram.Proxy, c.Telegram.ProxyFile)
+	for i := range c.TelegramBots {
+		b := &c.TelegramBots[i]
+		at := fmt.Sprintf("telegram_bots[%d].", i)
+		read(at+"token", &b.Token, b.TokenFile)
+		read(at+"proxy", &b.Proxy, b.ProxyFile)
+	}
+	return bad
+}
+
+// home expands a leading "~/".
+func home(path string) string {
+	if path == "~" || strings.HasPrefix(path, "~/") {
+		if dir, err := os.UserHomeDir(); err == nil {
+			return filepath.Join(dir, strings.TrimPrefix(path, "~"))
+		}
+	}
+	return path
+}
+
+func absolute(path string) string {
+	if path == "" {
+		return ""
+	}
+	if abs, err := filepath.Abs(home(path)); err == nil {
+		return abs
+	}
+	return path
+}
+
+// expand makes paths absolute and fills what depends on other values.
+func (c *Config) expand() {
+	c.DataDir = absolute(c.DataDir)
+	c.Workspace = absolute(c.Workspace)
+	if c.Workspace == "" {
+		c.Workspace = filepath.Join(c.DataDir, "workspace")
+	}
+	for i := range c.Workspaces {
+		c.Workspaces[i].Path = absolute(c.Workspaces[i].Path)
+	}
+	def := Default().Telegram
+	for i := range c.TelegramBots {
+		b := &c.TelegramBots[i]
+		if b.APIURL == "" {
+			b.APIURL = c.Telegram.APIURL
+		}
+		if b.PollTimeout == 0 {
+			b.PollTimeout = def.PollTimeout
+		}
+	}
+}
+
+var (
+	nameRule  = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+	tokenRule = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]{20,}$`)
+	ownerRule = regexp.MustCompile(`^[1-9][0-9]{0,18}$`)
+	envRule   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(=.*)?$`)
+)
+
+// Builtin are the fixed agent keys, in the order in which a default is looked
+// for.
+var Builtin = []string{"claude", "codex", "gemini", "opencode", "demo"}
+
+// check returns every problem of a complete configuration.
+func (c *Config) check() []string {
+	bad := c.checkNumbers()
+	bad = append(bad, c.checkPaths()...)
+	bad = append(bad, c.checkTelegram()...)
+	bad = append(bad, c.checkAgents()...)
+	if c.Web.Addr != "off" {
+		if _, _, err := net.SplitHostPort(c.Web.Addr); err != nil {
+			bad = append(bad, fmt.Sprintf("web.addr: %q is not host:port (or off)", c.Web.Addr))
+		}
+	}
+	if !slices.Contains([]string{"", "en", "zh"}, c.Language) {
+		bad = append(bad, fmt.Sprintf("language: %q is not en or zh", c.Language))
+	}
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, c.Log.Level) {
+		bad = append(bad, fmt.Sprintf("log.level: %q is not debug, info, warn or error", c.Log.Level))
+	}
+	if !slices.Contains([]string{"text", "json"}, c.Log.Format) {
+		bad = append(bad, fmt.Sprintf("log.format: %q is not text or json", c.Log.Format))
+	}
+	return bad
+}
+
+func (c *Config) checkNumbers() []string {
+	var bad []string
+	for path, d := range map[string]time.Duration{
+		"burst_window": c.BurstWindow, "album_window": c.AlbumWindow, "message_age": c.MessageAge,
+		"turn_timeout": c.TurnTimeout, "stall_notice": c.StallNotice, "stall_stop": c.StallStop,
+		"ask_timeout": c.AskTimeout, "worker_idle": c.WorkerIdle, "drain_limit": c.DrainLimit,
+	} {
+		if d < 0 {
+			bad = append(bad, fmt.Sprintf("%s: %s is negative", path, d))
+		}
+	}
+	slices.Sort(bad)
+	if c.BurstWindow > 10*time.Second {
+		bad = append(bad, "burst_window: more than 10s would make every answer late")
+	}
+	if c.QueueMax < 1 {
+		bad = append(bad, "queue_max: at least 1")
+	}
+	if c.WorkersMax < 1 {
+		bad = append(bad, "workers_max: at least 1")
+	}
+	return bad
+}
+
+func (c *Config) checkPaths() []string {
+	var bad []string
+	// The default workspace is made at start; one that was named must exist.
+	if st, err := os.Stat(c.Workspace); err == nil && !st.IsDir() {
+		bad = append(bad, fmt.Sprintf("workspace: %s is not a directory", c.Workspace))
+	} else if err != nil && c.Workspace != filepath.Join(c.DataDir, "workspace") {
+		bad = append(bad, fmt.Sprintf("workspace: %s does not exist", c.Workspace))
+	}
+	seen := map[string]bool{}
+	for i, w := range c.Workspaces {
+		at := fmt.Sprintf("workspaces[%d]", i)
+		if !nameRule.MatchString(w.Name) || seen[w.Name] {
+			bad = append(bad, fmt.Sprintf("%s.name: %q is empty, taken or not a plain lower-case name", at, w.Name))
+		}
+		seen[w.Name] = true
+		if st, err := os.Stat(w.Path); w.Path == "" || err != nil || !st.IsDir() {
+			bad = append(bad, fmt.Sprintf("%s.path: %q is not an existing directory", at, w.Path))
+		}
+	}
+	return bad
+}
+
+func (c *Config) checkTelegram() []string {
+	var bad []string
+	one := func(at string, t Telegram) {
+		if t.Token != "" && !tokenRule.MatchString(t.Token) {
+			bad = append(bad, at+"token: not a bot token (BotFather's tokens look like 123456:ABC…)")
+		}
+		if u, err := url.Parse(t.APIURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			bad = append(bad, fmt.Sprintf("%sapi_url: %q is not an http(s) address", at, t.APIURL))
+		}
+		if u, err := url.Parse(t.Proxy); t.Proxy != "" && (err != nil || u.Host == "") {
+			bad = append(bad, at+"proxy: not a proxy address (http://, https:// or socks5://)")
+		}
+		for _, o := range t.Owners {
+			if !ownerRule.MatchString(o) {
+				bad = append(bad, fmt.Sprintf("%sowners: %q is not a numeric user id (names can change hands; /whoami or a first message shows the id)", at, o))
+			}
+		}
+		if t.PollTimeout < 0 || t.PollTimeout > 50*time.Second {
+			bad = append(bad, at+"poll_timeout: between 0 and 50s")
+		}
+	}
+	one("telegram.", c.Telegram)
+	seen := map[string]bool{"telegram": true, "web": true}
+	tokens := map[string]bool{c.Telegram.Token: c.Telegram.Token != ""}
+	for i, b := range c.TelegramBots {
+		at := fmt.Sprintf("telegram_bots[%d].", i)
+		if !nameRule.MatchString(b.Name) || seen[b.Name] {
+			bad = append(bad, fmt.Sprintf("%sname: %q is empty, taken or not a plain lower-case name", at, b.Name))
+		}
+		seen[b.Name] = true
+		switch {
+		case b.Token == "":
+			bad = append(bad, at+"token: missing")
+		case tokens[b.Token]:
+			bad = append(bad, at+"token: used by another bot")
+		}
+		tokens[b.Token] = true
+		one(at, b.Telegram)
+	}
+	return bad
+}
+
+func (c *Config) checkAgents() []string {
+	var bad []string
+	names := slices.Clone(Builtin)
+	env := func(at string, a Agent) {
+		for _, e := range a.Env {
+			if !envRule.MatchString(e) {
+				bad = append(bad, at+".env: an entry is neither NAME=value nor NAME")
+			}
+		}
+	}
+	env("agents.claude", c.Agents.Claude)
+	env("agents.codex", c.Agents.Codex)
+	env("agents.gemini", c.Agents.Gemini)
+	env("agents.opencode", c.Agents.OpenCode)
+	env("agents.demo", c.Agents.Demo)
+	for i, a := range c.Agents.More {
+		at := fmt.Sprintf("agents.more[%d]", i)
+		if !nameRule.MatchString(a.Name) || slices.Contains(names, a.Name) {
+			bad = append(bad, fmt.Sprintf("%s.name: %q is empty, taken or not a plain lower-case name", at, a.Name))
+		}
+		names = append(names, a.Name)
+		if a.Command == "" {
+			bad = append(bad, at+".command: missing")
+		}
+		env(at, a.Agent)
+	}
+	if c.Agent != "" && !slices.Contains(names, c.Agent) {
+		bad = append(bad, fmt.Sprintf("agent: %q is not one of %s", c.Agent, strings.Join(names, ", ")))
+	}
+	return bad
+}

@@ -1,0 +1,134 @@
+// Package config reads the configuration once, at start, into typed structs.
+// It is the only importer of viper.
+//
+// Sources, later ones win: built-in defaults, one YAML file, CLIGATE_*
+// environment variables. Reading is strict: an unknown key is an error with
+// its path, and all problems are reported together. Every secret can also be
+// given as a file (key_file, CLIGATE_…_FILE). An empty value means unset.
+package config
+
+import (
+	"time"
+)
+
+// Config is everything an operator can set.
+type Config struct {
+	DataDir    string      `mapstructure:"data_dir"`
+	Workspace  string      `mapstructure:"workspace"` // default workspace; empty = <data_dir>/workspace, made at start
+	Workspaces []Workspace `mapstructure:"workspaces"`
+	Agent      string      `mapstructure:"agent"` // default agent; empty = the first installed one
+	Language   string      `mapstructure:"language"`
+
+	BurstWindow time.Duration `mapstructure:"burst_window"`
+	AlbumWindow time.Duration `mapstructure:"album_window"`
+	MessageAge  time.Duration `mapstructure:"message_age"`
+	QueueMax    int           `mapstructure:"queue_max"`
+
+	TurnTimeout time.Duration `mapstructure:"turn_timeout"` // 0 = none
+	StallNotice time.Duration `mapstructure:"stall_notice"`
+	StallStop   time.Duration `mapstructure:"stall_stop"`
+	AskTimeout  time.Duration `mapstructure:"ask_timeout"`
+	WorkerIdle  time.Duration `mapstructure:"worker_idle"` // 0 = never close an idle worker
+	WorkersMax  int           `mapstructure:"workers_max"`
+	DrainLimit  time.Duration `mapstructure:"drain_limit"`
+
+	Log      Log      `mapstructure:"log"`
+	Web      Web      `mapstructure:"web"`
+	Telegram Telegram `mapstructure:"telegram"`
+	// TelegramBots are further bots; each needs a name.
+	TelegramBots []NamedTelegram `mapstructure:"telegram_bots"`
+	Agents       Agents          `mapstructure:"agents"`
+
+	// Warnings are remarks that do not keep the daemon from running.
+	Warnings []string `mapstructure:"-"`
+	// File is the file that was read, empty when there was none.
+	File string `mapstructure:"-"`
+}
+
+// Workspace is a directory that conversations may choose.
+type Workspace struct {
+	Name string `mapstructure:"name"`
+	Path string `mapstructure:"path"`
+}
+
+// Log says what is logged and how.
+type Log struct {
+	Level  string `mapstructure:"level"`  // debug, info, warn, error
+	Format string `mapstructure:"format"` // text, json
+}
+
+// Web is the built-in web chat.
+type Web struct {
+	Addr  string   `mapstructure:"addr"`  // host:port; "off" = no web chat
+	Hosts []string `mapstructure:"hosts"` // further names that the Host header may carry
+}
+
+// Telegram is one Telegram bot.
+type Telegram struct {
+	Token       string        `mapstructure:"token" secret:"true"`
+	TokenFile   string        `mapstructure:"token_file"`
+	APIURL      string        `mapstructure:"api_url"`
+	Proxy       string        `mapstructure:"proxy" secret:"true"` // may carry a password
+	ProxyFile   string        `mapstructure:"proxy_file"`
+	Owners      []string      `mapstructure:"owners"`
+	PollTimeout time.Duration `mapstructure:"poll_timeout"`
+}
+
+// NamedTelegram is a further Telegram bot.
+type NamedTelegram struct {
+	Name     string `mapstructure:"name"`
+	Telegram `mapstructure:",squash"`
+}
+
+// Agents are the coding agents: built-in ones under fixed keys, further ones
+// that speak ACP in a list.
+type Agents struct {
+	Claude   Agent        `mapstructure:"claude"`
+	Codex    Agent        `mapstructure:"codex"`
+	Gemini   Agent        `mapstructure:"gemini"`
+	OpenCode Agent        `mapstructure:"opencode"`
+	Demo     Agent        `mapstructure:"demo"`
+	More     []NamedAgent `mapstructure:"more"`
+}
+
+// Agent is how one coding agent is started.
+type Agent struct {
+	Command string   `mapstructure:"command"` // path or name on PATH
+	Args    []string `mapstructure:"args"`    // appended to the driver's own
+	// Env are further variables of its environment: NAME=value, or NAME to
+	// inherit it from the daemon.
+	Env   []string `mapstructure:"env" secret:"env"`
+	Model string   `mapstructure:"model"` // default model
+}
+
+// NamedAgent is a further agent that speaks ACP.
+type NamedAgent struct {
+	Name  string `mapstructure:"name"`
+	Agent `mapstructure:",squash"`
+}
+
+// Default returns the configuration of an empty file and environment.
+func Default() Config {
+	return Config{
+		DataDir:     "data",
+		BurstWindow: 150 * time.Millisecond,
+		AlbumWindow: 1500 * time.Millisecond,
+		MessageAge:  6 * time.Hour,
+		QueueMax:    50,
+		StallNotice: 5 * time.Minute,
+		StallStop:   30 * time.Minute,
+		AskTimeout:  30 * time.Minute,
+		WorkerIdle:  15 * time.Minute,
+		WorkersMax:  32,
+		DrainLimit:  30 * time.Second,
+		Log:         Log{Level: "info", Format: "text"},
+		Web:         Web{Addr: "127.0.0.1:8765"},
+		Telegram:    Telegram{APIURL: "https://api.telegram.org", PollTimeout: 50 * time.Second},
+		Agents: Agents{
+			Claude:   Agent{Command: "claude"},
+			Codex:    Agent{Command: "codex"},
+			Gemini:   Agent{Command: "gemini"},
+			OpenCode: Agent{Command: "opencode"},
+		},
+	}
+}

@@ -1,0 +1,126 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const hidden = "[redacted]"
+
+// Redacted returns a copy that may be printed and logged: secrets are
+// replaced, values of environment entries too.
+func (c Config) Redacted() Config {
+	hide := func(s *string) {
+		if *s != "" {
+			*s = hidden
+		}
+	}
+	env := func(a *Agent) {
+		out := make([]string, len(a.Env))
+		for i, e := range a.Env {
+			name, _, assigned := strings.Cut(e, "=")
+			out[i] = name
+			if assigned {
+				out[i] = name + "=" + hidden
+			}
+		}
+		a.Env = out
+	}
+	hide(&c.Telegram.Token)
+	hide(&c.Telegram.Proxy)
+	bots := make([]NamedTelegram, len(c.TelegramBots))
+	for i, b := range c.TelegramBots {
+		hide(&b.Token)
+		hide(&b.Proxy)
+		bots[i] = b
+	}
+	c.TelegramBots = bots
+	for _, a := range []*Agent{&c.Agents.Claude, &c.Agents.Codex, &c.Agents.Gemini, &c.Agents.OpenCode, &c.Agents.Demo} {
+		env(a)
+	}
+	more := make([]NamedAgent, len(c.Agents.More))
+	for i, a := range c.Agents.More {
+		env(&a.Agent)
+		more[i] = a
+	}
+	c.Agents.More = more
+	return c
+}
+
+// Secrets returns the secret values in use, for redaction at the sinks.
+func (c Config) Secrets() []string {
+	out := []string{c.Telegram.Token, c.Telegram.Proxy}
+	for _, b := range c.TelegramBots {
+		out = append(out, b.Token, b.Proxy)
+	}
+	agents := []Agent{c.Agents.Claude, c.Agents.Codex, c.Agents.Gemini, c.Agents.OpenCode, c.Agents.Demo}
+	for _, a := range c.Agents.More {
+		agents = append(agents, a.Agent)
+	}
+	for _, a := range agents {
+		for _, e := range a.Env {
+			if _, v, ok := strings.Cut(e, "="); ok && len(v) >= 8 {
+				out = append(out, v)
+			}
+		}
+	}
+	kept := out[:0]
+	for _, s := range out {
+		if s != "" {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// Print returns the effective configuration as YAML, without secrets.
+func (c Config) Print() (string, error) {
+	r := c.Redacted()
+	body, err := yaml.Marshal(tree(reflect.ValueOf(r)))
+	if err != nil {
+		return "", fmt.Errorf("print configuration: %w", err)
+	}
+	return string(body), nil
+}
+
+// tree turns a section into ordered YAML under its configuration keys.
+func tree(v reflect.Value) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	t := v.Type()
+	for i := range t.NumField() {
+		name, opts, _ := strings.Cut(t.Field(i).Tag.Get("mapstructure"), ",")
+		if name == "-" {
+			continue
+		}
+		if opts == "squash" {
+			n.Content = append(n.Content, tree(v.Field(i)).Content...)
+			continue
+		}
+		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Value: name}, node(v.Field(i)))
+	}
+	return n
+}
+
+func node(v reflect.Value) *yaml.Node {
+	switch {
+	case v.Type() == durationType:
+		return &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(v.Interface())}
+	case v.Kind() == reflect.Struct:
+		return tree(v)
+	case v.Kind() == reflect.Slice:
+		n := &yaml.Node{Kind: yaml.SequenceNode}
+		for i := range v.Len() {
+			n.Content = append(n.Content, node(v.Index(i)))
+		}
+		return n
+	default:
+		n := &yaml.Node{}
+		if err := n.Encode(v.Interface()); err != nil {
+			n = &yaml.Node{Kind: yaml.ScalarNode, Value: fmt.Sprint(v.Interface())}
+		}
+		return n
+	}
+}
