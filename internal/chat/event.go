@@ -147,5 +147,6 @@ type Ask struct {
 	Digest   string // of the exact request; a rule matches on it
 	State    AskState
 	Answer   Answer
+	At       time.Time // when it was asked
 	Expires  time.Time
 }

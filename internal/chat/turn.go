@@ -60,6 +60,7 @@ type Turn struct {
 	After        int64  // does not start before that turn has ended
 	Held         bool   // does not start before somebody says so
 	Choice       string // which of Continue, Retry, Drop was chosen; once
+	Usage        Usage  // the figures, once it has ended
 	CreatedAt    time.Time
 	StartedAt    time.Time
 	EndedAt      time.Time

@@ -44,3 +44,10 @@ type Asks interface {
 	// AskByID returns an ask.
 	AskByID(ctx context.Context, id int64) (chat.Ask, error)
 }
+
+// Places knows where people talk.
+type Places interface {
+	// Ensure stores a place that nobody was heard in yet and returns it with
+	// its row; a known place is returned as it is stored.
+	Ensure(ctx context.Context, p chat.Place) (chat.Place, error)
+}

@@ -12,7 +12,8 @@ type Inbox interface {
 	// Unrouted returns stored messages in state new, oldest first.
 	Unrouted(ctx context.Context, limit int) ([]chat.Inbound, error)
 	// Settle moves messages from new or asked to s and writes outs with it, in
-	// one transaction.
+	// one transaction. Messages that have moved on already stay as they are;
+	// outs are written all the same (a known key is not stored again).
 	Settle(ctx context.Context, ids []int64, s chat.InboundState, reason chat.Code, outs []chat.Out) error
 	// Aged returns the messages of a place that are in state asked.
 	Aged(ctx context.Context, place int64) ([]chat.Inbound, error)
@@ -27,12 +28,13 @@ type Inbox interface {
 
 // Turns is the queue.
 type Turns interface {
-	// NewTurn stores a turn and binds its inputs in one transaction.
-	// chat.Conflict: an input was bound already, or the cause has made a turn;
+	// NewTurn stores a turn and binds its inputs, which are in state new or
+	// asked, in one transaction. chat.Conflict: an input was bound already, or the cause has made a turn;
 	// then nothing was written.
 	NewTurn(ctx context.Context, n chat.NewTurn) (chat.Turn, error)
 	// NextTurn returns the oldest queued turn of a session that may start: not
-	// held, and the turn it waits for has ended. chat.Missing when there is none.
+	// held, and the turn it waits for has ended or is held itself. chat.Missing
+	// when there is none.
 	NextTurn(ctx context.Context, session int64) (chat.Turn, error)
 	// Queued returns the queued turns of a session, in order.
 	Queued(ctx context.Context, session int64) ([]chat.Turn, error)
@@ -71,7 +73,9 @@ type Conversations interface {
 	// and becomes the conversation's Previous.
 	StartSession(ctx context.Context, n chat.NewSession) (chat.Session, error)
 	// UseSession makes an existing open session current, with its agent and
-	// workspace. chat.Missing: not of this conversation. chat.NoSession: lost.
+	// workspace, and counts as a use of it (Session.UsedAt); the one that was
+	// current becomes Previous. When it is current already nothing changes.
+	// chat.Missing: not of this conversation. chat.NoSession: lost.
 	UseSession(ctx context.Context, conversation, session int64) (chat.Session, error)
 }
 
@@ -84,7 +88,8 @@ type Asks interface {
 	AskOfMessage(ctx context.Context, place int64, msg string) (chat.Ask, error)
 	// Decide is described at receive.Asks.
 	Decide(ctx context.Context, d chat.Decision) (chat.Ask, error)
-	// Fill stores a partial answer of an open ask (one of several questions).
+	// Fill stores a partial answer of an open ask (one of several questions):
+	// the Values of a replace those of the same question, the others stay.
 	Fill(ctx context.Context, ask int64, a chat.Answer) error
 }
 
