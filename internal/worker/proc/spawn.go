@@ -1,0 +1,197 @@
+package proc
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// runner is the daemon's side of one runner process.
+type runner struct {
+	pid      int
+	identity string
+	conn     *net.UnixConn
+}
+
+// errRunnerGone means that the runner ended before it answered.
+var errRunnerGone = errors.New("the runner ended")
+
+// startLimit bounds the start of an agent; it covers a machine under load.
+const startLimit = 10 * time.Second
+
+// spawn starts a runner, which then waits for its order. The runner's own
+// environment holds nothing of the daemon's.
+func spawn(cfg Config) (*runner, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	ours := os.NewFile(uintptr(pair[0]), "control")
+	defer ours.Close() // net.FileConn makes its own descriptor
+	theirs := os.NewFile(uintptr(pair[1]), "control")
+	defer theirs.Close()
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		_ = conn.Close()
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	defer null.Close()
+	pid, err := syscall.ForkExec(cfg.Exe, []string{runnerName, cfg.Token}, &syscall.ProcAttr{
+		Dir:   "/",
+		Env:   append([]string{tokenName + "=" + cfg.Token}, runnerRuntime...),
+		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), theirs.Fd()},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		_ = conn.Close()
+		return nil, &os.PathError{Op: "execute", Path: cfg.Exe, Err: err}
+	}
+	return &runner{pid: pid, identity: identityOf(pid), conn: conn.(*net.UnixConn)}, nil
+}
+
+// launch gives r its order and waits for the agent to be started.
+func (r *runner) launch(ctx context.Context, spec Spec, cfg Config) (*Process, error) {
+	ours, theirs, err := pipes()
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{
+		runner: r, grace: cfg.Grace,
+		stdin: ours[0], stdout: ours[1], stderr: ours[2],
+		tail: newTail(spec.Env), done: make(chan struct{}),
+	}
+	err = r.order(ctx, order{spec: spec, grace: cfg.Grace, processes: cfg.Processes}, theirs)
+	for _, fd := range theirs {
+		_ = unix.Close(fd)
+	}
+	if err != nil {
+		p.abandon()
+		return nil, err
+	}
+	return p, nil
+}
+
+// order sends o with the agent's descriptors and reads the answer.
+func (r *runner) order(ctx context.Context, o order, fds []int) error {
+	_ = r.conn.SetDeadline(time.Now().Add(startLimit))
+	stop := context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	body := o.encode()
+	n, _, err := r.conn.WriteMsgUnix(body, unix.UnixRights(fds...), nil)
+	if err == nil && n < len(body) {
+		_, err = r.conn.Write(body[n:])
+	}
+	if err != nil {
+		return startError(ctx, err)
+	}
+	kind, num, err := r.next()
+	switch {
+	case err != nil:
+		return startError(ctx, err)
+	case kind == didFail:
+		return syscall.Errno(num)
+	case kind != didStart:
+		return fmt.Errorf("the runner answered %q", kind)
+	}
+	if !stop() { // the deadline of a cancelled ctx may still come
+		return context.Cause(ctx)
+	}
+	return r.conn.SetDeadline(time.Time{})
+}
+
+func startError(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return err
+	}
+	return fmt.Errorf("%w: %w", errRunnerGone, err)
+}
+
+// next reads one report.
+func (r *runner) next() (kind byte, n uint32, err error) {
+	var b [recordSize]byte
+	if _, err := io.ReadFull(r.conn, b[:]); err != nil {
+		return 0, 0, err
+	}
+	return b[0], binary.BigEndian.Uint32(b[1:]), nil
+}
+
+// await reads reports until the runner is gone.
+func (r *runner) await() (status syscall.WaitStatus, known bool) {
+	for {
+		kind, n, err := r.next()
+		if err != nil {
+			return status, known
+		}
+		if kind == didExit {
+			status, known = syscall.WaitStatus(n), true
+		}
+	}
+}
+
+// say sends one byte; a runner that is gone needs none.
+func (r *runner) say(b byte) { _, _ = r.conn.Write([]byte{b}) }
+
+// kill kills the runner itself. Its pid cannot have been given to another
+// process, because only wait releases it.
+func (r *runner) kill() { _ = unix.Kill(r.pid, unix.SIGKILL) }
+
+// wait collects a runner whose socket has ended and reports whether it ended
+// by itself, which it does only when no descendant is left.
+func (r *runner) wait() (clean bool) {
+	_ = r.conn.Close()
+	var ws unix.WaitStatus
+	for {
+		_, err := unix.Wait4(r.pid, &ws, 0, nil)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		return err == nil && ws.Exited() && ws.ExitStatus() == 0
+	}
+}
+
+// discard ends a runner that serves no process.
+func (r *runner) discard() {
+	_ = r.conn.Close()
+	r.kill()
+	r.wait()
+}
+
+// pipes makes the agent's three pipes. Our ends do not block a thread; the
+// agent's ends are plain.
+func pipes() (ours []*os.File, theirs []int, err error) {
+	for i, name := range []string{"stdin", "stdout", "stderr"} {
+		var p [2]int
+		if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+			for _, f := range ours {
+				_ = f.Close()
+			}
+			for _, fd := range theirs {
+				_ = unix.Close(fd)
+			}
+			return nil, nil, fmt.Errorf("pipe: %w", err)
+		}
+		mine, other := p[0], p[1]
+		if i == 0 {
+			mine, other = p[1], p[0]
+		}
+		_ = unix.SetNonblock(mine, true)
+		ours = append(ours, os.NewFile(uintptr(mine), name))
+		theirs = append(theirs, other)
+	}
+	return ours, theirs, nil
+}
