@@ -92,10 +92,11 @@ type Grant struct {
 
 // Line is one entry of a conversation's history.
 type Line struct {
-	Inbound int64 // either this
-	Outbox  int64 // or that
+	Inbound int64  // either this
+	Outbox  int64  // or that
+	Key     string // the event's key, or the outbox row's
 	Turn    int64
-	Ask     int64 // the ask that it shows, ours only
+	Ask     int64  // the ask that it shows, ours only
 	From    Person // zero for ours
 	Class   OutClass
 	Text    string
