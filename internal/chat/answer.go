@@ -1,0 +1,30 @@
+package chat
+
+import "slices"
+
+// MayDecide reports whether p with role r, spoken where the ask was shown, may
+// answer a: who asked for the turn, or an operator.
+func (a Ask) MayDecide(p Person, r Role) bool {
+	if p.ID == "" || p.Bot {
+		return false
+	}
+	return r.Covers(RoleOperator) || (r.Covers(RoleMember) && p.ID == a.Asker.ID)
+}
+
+// With returns the first option of q that means e.
+func (q Question) With(e Effect) (Option, bool) {
+	i := slices.IndexFunc(q.Options, func(o Option) bool { return o.Effect == e })
+	if i < 0 {
+		return Option{}, false
+	}
+	return q.Options[i], true
+}
+
+// Unanswered is the index of the first query of q that has no entry in got, -1
+// when there is none. An empty entry is an answer: nothing was chosen.
+func (q Question) Unanswered(got map[string][]string) int {
+	return slices.IndexFunc(q.Queries, func(k Query) bool {
+		_, ok := got[k.ID]
+		return !ok
+	})
+}
