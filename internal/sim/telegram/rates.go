@@ -1,0 +1,93 @@
+package telegram
+
+import "time"
+
+// rates model the budgets: posts and edits together, 1 per second and chat
+// after a burst of three, 20 per minute and group, 30 per second and bot. A
+// caller that comes back before a told wait is over is counted.
+type rates struct {
+	chat       map[int64][]time.Time
+	bot        []time.Time
+	paused     map[int64]time.Time
+	violations []Violation
+	enforce    bool
+}
+
+// Violation is a call against the rates.
+type Violation struct {
+	At     time.Time
+	Chat   int64
+	Method string
+	Why    string
+}
+
+func newRates() *rates {
+	return &rates{chat: map[int64][]time.Time{}, paused: map[int64]time.Time{}}
+}
+
+// EnforceRates makes the server refuse what is beyond the rates; without it
+// they are only counted.
+func (s *Server) EnforceRates(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rates.enforce = on
+}
+
+// Violations returns the calls against the rates so far.
+func (s *Server) Violations() []Violation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Violation(nil), s.rates.violations...)
+}
+
+// pause notes a told wait; the lock is held.
+func (r *rates) pause(chat int64, d time.Duration) { r.paused[chat] = time.Now().Add(d) }
+
+const (
+	chatBurst  = 3
+	groupLimit = 20
+	botLimit   = 30
+	slack      = 20 * time.Millisecond // clocks of two processes
+)
+
+// admit counts one post or edit and says whether it is refused and for how
+// long. The lock is held.
+func (r *rates) admit(chat int64, group bool, method string) (time.Duration, bool) {
+	now := time.Now()
+	if until, ok := r.paused[chat]; ok && now.Before(until.Add(-slack)) {
+		r.violations = append(r.violations, Violation{now, chat, method, "came back before the told wait was over"})
+		return until.Sub(now), false
+	}
+	hist := keep(r.chat[chat], now.Add(-time.Minute))
+	wait := time.Duration(0)
+	if group {
+		if n := len(hist); n >= groupLimit {
+			wait = time.Minute - now.Sub(hist[n-groupLimit])
+		}
+	} else if n := within(hist, now.Add(-chatBurst*time.Second)); n > chatBurst {
+		wait = time.Second
+	}
+	r.bot = keep(r.bot, now.Add(-time.Second))
+	if len(r.bot) >= botLimit+2 {
+		wait = max(wait, time.Second)
+	}
+	if wait > slack {
+		r.violations = append(r.violations, Violation{now, chat, method, "beyond the rate"})
+		if r.enforce {
+			r.paused[chat] = now.Add(wait)
+			return wait, false
+		}
+	}
+	r.chat[chat] = append(hist, now)
+	r.bot = append(r.bot, now)
+	return 0, true
+}
+
+func keep(ts []time.Time, since time.Time) []time.Time {
+	for len(ts) > 0 && ts[0].Before(since) {
+		ts = ts[1:]
+	}
+	return ts
+}
+
+func within(ts []time.Time, since time.Time) int { return len(keep(ts, since)) }

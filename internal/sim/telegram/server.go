@@ -1,0 +1,250 @@
+// Package telegram is a strict stand-in for the Telegram Bot API server. It
+// keeps chats, message ids, update queues and rates as the real service does,
+// refuses what the real service refuses, with the same words, and can be told
+// to fail in the ways the real service fails. It speaks HTTP on loopback, so
+// the daemon under test is the real one.
+//
+// Every rule has a name (see rules.go) and can be switched off; the tests show
+// that each rule refuses something, and that without it the same thing passes.
+package telegram
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Server is one Bot API server.
+type Server struct {
+	URL string
+
+	mu      sync.Mutex
+	changed *sync.Cond // the state behind mu changed
+	bots    map[string]*bot
+	chats   map[int64]*chatState
+	off     map[Rule]bool
+	calls   []Call
+	faults  []*Fault
+	rates   *rates
+	http    *http.Server
+	closing bool
+}
+
+// bot is one account.
+type bot struct {
+	id       int64
+	username string
+	token    string
+	privacy  bool
+	counter  int64 // message ids of private chats and basic groups
+	updates  []update
+	nextID   int64 // of updates
+	poll     int   // generation of the running getUpdates; a newer one ends it
+	polling  bool
+	webhook  bool
+	revoked  bool
+	queries  map[string]*query
+	commands map[string]string
+	nextQ    int64
+}
+
+type update struct {
+	id   int64
+	kind string
+	body map[string]any
+}
+
+type query struct {
+	at       time.Time
+	answered bool
+}
+
+// Call is one request as it arrived, for the oracle.
+type Call struct {
+	At      time.Time
+	Bot     string
+	Method  string
+	Chat    int64
+	Message int64 // the id that was made or changed
+	Text    string
+	OK      bool
+	Code    int
+	Error   string
+	Lost    bool // carried out, but the answer never reached the caller
+	Params  map[string]string
+}
+
+// New starts a server on loopback. Close it.
+func New() (*Server, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("listen: %w", err)
+	}
+	s := &Server{
+		URL: "http://" + l.Addr().String(), bots: map[string]*bot{}, chats: map[int64]*chatState{},
+		off: map[Rule]bool{}, rates: newRates(),
+	}
+	s.changed = sync.NewCond(&s.mu)
+	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = s.http.Serve(l) }() // ends with Close
+	return s, nil
+}
+
+// Close ends the server and every waiting poll.
+func (s *Server) Close() {
+	s.mu.Lock()
+	s.closing = true
+	s.changed.Broadcast()
+	s.mu.Unlock()
+	_ = s.http.Close()
+}
+
+// AddBot makes an account. privacy is the group privacy mode.
+func (s *Server) AddBot(token, username string, privacy bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var id int64
+	_, _ = fmt.Sscanf(token, "%d:", &id)
+	s.bots[token] = &bot{id: id, username: username, token: token, privacy: privacy, counter: 100, nextID: 1000,
+		queries: map[string]*query{}, commands: map[string]string{}}
+}
+
+// Without switches rules off, to prove that tests notice.
+func (s *Server) Without(rules ...Rule) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range rules {
+		s.off[r] = true
+	}
+}
+
+// Revoke makes a token invalid, as BotFather does.
+func (s *Server) Revoke(token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bots[token].revoked = true
+	s.changed.Broadcast()
+}
+
+// SetWebhook pretends that a webhook is active.
+func (s *Server) SetWebhook(token string, active bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bots[token].webhook = active
+	s.changed.Broadcast()
+}
+
+// Calls returns what was asked of the server so far.
+func (s *Server) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+// Wait blocks until ok, called with the lock held by nobody, says so, or the
+// limit passes; it looks again whenever the server's state changes.
+func (s *Server) Wait(limit time.Duration, ok func() bool) bool {
+	end := time.Now().Add(limit)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if ok() {
+			return true
+		}
+		if time.Now().After(end) {
+			return false
+		}
+		<-tick.C
+	}
+}
+
+// refusal is an error of the API.
+type refusal struct {
+	code    int
+	text    string
+	after   int   // retry_after
+	migrate int64 // migrate_to_chat_id
+}
+
+func bad(text string) *refusal { return &refusal{code: 400, text: "Bad Request: " + text} }
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	rest, ok := strings.CutPrefix(r.URL.Path, "/bot")
+	token, method, cut := strings.Cut(rest, "/")
+	if !ok || !cut {
+		answer(w, nil, &refusal{code: 404, text: "Not Found"})
+		return
+	}
+	p, err := readParams(r)
+	if err != nil {
+		answer(w, nil, bad(err.Error()))
+		return
+	}
+	s.mu.Lock()
+	b := s.bots[token]
+	gone := b == nil || b.revoked
+	s.mu.Unlock()
+	if gone {
+		answer(w, nil, &refusal{code: 401, text: "Unauthorized"})
+		return
+	}
+	f := s.take(method, p)
+	if f != nil && f.before(w, r) {
+		s.note(Call{At: time.Now(), Bot: b.username, Method: method, Chat: p.num("chat_id"), Text: p.str("text"), Error: "fault: " + string(f.Kind), Code: f.code(), Params: p.plain()})
+		return
+	}
+	call := Call{At: time.Now(), Bot: b.username, Method: method, Chat: p.num("chat_id"), Text: p.str("text"), Params: p.plain()}
+	var result any
+	var no *refusal
+	if method == "getUpdates" {
+		result, no = s.getUpdates(r.Context(), b, p)
+	} else {
+		s.mu.Lock()
+		result, no = s.dispatch(b, method, p, &call)
+		s.mu.Unlock()
+	}
+	call.OK = no == nil
+	if no != nil {
+		call.Code, call.Error = no.code, no.text
+	}
+	if f != nil {
+		call.Lost = f.loses()
+	}
+	s.note(call)
+	if f != nil && f.after(w, r) {
+		return
+	}
+	answer(w, result, no)
+}
+
+func (s *Server) note(c Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Method != "getUpdates" || !c.OK {
+		s.calls = append(s.calls, c)
+	}
+	s.changed.Broadcast()
+}
+
+func answer(w http.ResponseWriter, result any, no *refusal) {
+	w.Header().Set("Content-Type", "application/json")
+	if no == nil {
+		_ = json.NewEncoder(w).Encode(map[string]any{"ok": true, "result": result})
+		return
+	}
+	body := map[string]any{"ok": false, "error_code": no.code, "description": no.text}
+	switch {
+	case no.after > 0:
+		w.Header().Set("Retry-After", fmt.Sprint(no.after))
+		body["parameters"] = map[string]any{"retry_after": no.after}
+	case no.migrate != 0:
+		body["parameters"] = map[string]any{"migrate_to_chat_id": no.migrate}
+	}
+	w.WriteHeader(no.code)
+	_ = json.NewEncoder(w).Encode(body)
+}
