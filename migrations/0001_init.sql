@@ -44,6 +44,7 @@ CREATE TABLE person (
     ext     TEXT NOT NULL, -- the platform's immutable id
     name    TEXT NOT NULL DEFAULT '',
     lang    TEXT NOT NULL DEFAULT '',
+    direct  INTEGER NOT NULL DEFAULT 0, -- the place of their direct chat, 0 = none yet
     seen_at INTEGER NOT NULL,
     UNIQUE (account, ext)
 ) STRICT;
@@ -66,6 +67,7 @@ CREATE TABLE pairing (
     hash       TEXT NOT NULL UNIQUE, -- SHA-256 of the code; the code itself is never stored
     account    TEXT NOT NULL,        -- '' = any
     role       TEXT NOT NULL,
+    made_by    TEXT NOT NULL,
     expires_at INTEGER NOT NULL,
     used_by    TEXT NOT NULL DEFAULT '',
     used_at    INTEGER NOT NULL DEFAULT 0,
@@ -133,13 +135,15 @@ CREATE TABLE session (
     state        TEXT NOT NULL,
     title        TEXT NOT NULL DEFAULT '',
     recap        INTEGER NOT NULL DEFAULT 0,
-    cause        INTEGER NOT NULL DEFAULT 0, -- the inbound that asked for it: asked twice, made once
+    -- The inbound that asked for it, or minus the lost session that it
+    -- succeeds: asked twice, made once.
+    cause        INTEGER NOT NULL DEFAULT 0,
     epoch        INTEGER NOT NULL DEFAULT 1,
     created_at   INTEGER NOT NULL,
     used_at      INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX session_conversation ON session (conversation, id);
-CREATE UNIQUE INDEX session_cause ON session (cause) WHERE cause > 0;
+CREATE UNIQUE INDEX session_cause ON session (cause) WHERE cause <> 0;
 
 CREATE TABLE turn (
     id           INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -253,6 +257,7 @@ CREATE TABLE receipt (
     ref     TEXT NOT NULL, -- chat.Ref as JSON
     at      INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX receipt_msg ON receipt (account, msg);
 CREATE INDEX receipt_num ON receipt (account, space, num) WHERE num > 0;
 
 CREATE TABLE login (

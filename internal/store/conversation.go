@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"cligate/internal/chat"
+)
+
+const conversationCols = `id, session, agent, workspace, model, mode, lang, previous FROM conversation`
+
+func scanConversation(r row) (chat.Conversation, error) {
+	var c chat.Conversation
+	err := r.Scan(&c.ID, &c.Session, &c.Agent, &c.Workspace, &c.Model, &c.Mode, &c.Lang, &c.Previous)
+	return c, err
+}
+
+func (t *tx) conversationByID(ctx context.Context, id int64) (chat.Conversation, error) {
+	c, err := first(ctx, t, scanConversation, `SELECT `+conversationCols+` WHERE id = ?`, id)
+	if err != nil {
+		return c, fmt.Errorf("conversation %d: %w", id, err)
+	}
+	return c, nil
+}
+
+// ConversationByID returns a conversation; chat.Missing.
+func (v Sessions) ConversationByID(ctx context.Context, id int64) (c chat.Conversation, err error) {
+	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		c, err = first(ctx, h, scanConversation, `SELECT `+conversationCols+` WHERE id = ?`, id)
+		return err
+	})
+	return c, err
+}
+
+// Set is described at router.Conversations.
+func (v Sessions) Set(ctx context.Context, c chat.Conversation) error {
+	return v.write(ctx, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, `UPDATE conversation SET agent = ?, workspace = ?, model = ?, mode = ?, lang = ? WHERE id = ?`,
+			c.Agent, c.Workspace, c.Model, c.Mode, c.Lang, c.ID)
+		if err != nil {
+			return fmt.Errorf("set conversation %d: %w", c.ID, err)
+		}
+		if n == 0 {
+			return missing("conversation", c.ID)
+		}
+		return nil
+	})
+}

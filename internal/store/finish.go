@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"cligate/internal/chat"
+)
+
+// Finish is described at turn.Ledger. Messages that show a question and were
+// not sent yet are dropped with the question.
+func (v Runs) Finish(ctx context.Context, e chat.Ending) error {
+	if !e.State.Final() {
+		return chat.E(chat.Invalid, "", fmt.Errorf("%s is no end of a turn", e.State))
+	}
+	usage := ""
+	if e.Usage != (chat.Usage{}) {
+		var err error
+		if usage, err = encode(e.Usage); err != nil {
+			return err
+		}
+	}
+	return v.write(ctx, func(ctx context.Context, t *tx) error {
+		if err := t.endTurn(ctx, e, usage); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, `UPDATE attempt SET state = 'done', ended_at = ? WHERE turn = ? AND state <> 'done'`, micros(t.now), e.Turn)
+		if err != nil {
+			return fmt.Errorf("end attempt: %w", err)
+		}
+		if err := t.voidAsks(ctx, e.Turn); err != nil {
+			return err
+		}
+		_, err = t.exec(ctx, `UPDATE session SET used_at = ?1, native_id = CASE ?2 WHEN '' THEN native_id ELSE ?2 END
+WHERE id = (SELECT session FROM turn WHERE id = ?3)`, micros(t.now), e.NativeID, e.Turn)
+		if err != nil {
+			return fmt.Errorf("note the use of the session: %w", err)
+		}
+		return t.enqueue(ctx, e.Outs)
+	})
+}
+
+// endTurn moves a turn to its end, from the state that the caller expects.
+func (t *tx) endTurn(ctx context.Context, e chat.Ending, usage string) error {
+	from := []chat.TurnState{e.From, e.From}
+	if e.From == "" {
+		from = []chat.TurnState{chat.TurnRunning, chat.TurnWaiting}
+	}
+	for _, f := range from {
+		if !f.Can(e.State) {
+			return chat.E(chat.Invalid, "", fmt.Errorf("a turn cannot move from %s to %s", f, e.State))
+		}
+	}
+	n, err := t.exec(ctx, `UPDATE turn SET state = ?, reason = ?, usage = ?, ended_at = ? WHERE id = ? AND state IN (?, ?)`,
+		e.State, e.Reason, usage, micros(t.now), e.Turn, from[0], from[1])
+	if err != nil {
+		return fmt.Errorf("end turn %d: %w", e.Turn, err)
+	}
+	if n == 0 {
+		return conflict("turn", e.Turn)
+	}
+	return nil
+}
+
+// voidAsks ends what a turn still asks.
+func (t *tx) voidAsks(ctx context.Context, turn int64) error {
+	ids, err := list(ctx, t, value[int64], `SELECT id FROM ask WHERE turn = ? AND state = 'open'`, turn)
+	if err != nil {
+		return fmt.Errorf("find open asks: %w", err)
+	}
+	for _, id := range ids {
+		if _, err := t.closeAsk(ctx, id, chat.AskVoid); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Unfinished is described at turn.Recovery. An answer that was given after the
+// newest question of the turn may not have arrived: the agent had not gone on.
+func (v Runs) Unfinished(ctx context.Context) (us []chat.Unfinished, err error) {
+	err = v.read(ctx, func(ctx context.Context, h handle) error {
+		us = nil
+		turns, err := list(ctx, h, scanTurn, `SELECT `+turnCols+` WHERE t.state IN ('running', 'waiting') ORDER BY t.id`)
+		if err != nil {
+			return err
+		}
+		for _, q := range turns {
+			u := chat.Unfinished{Turn: q}
+			u.Attempt, err = first(ctx, h, scanAttempt, `SELECT `+attemptCols+` WHERE a.turn = ? ORDER BY a.no DESC LIMIT 1`, q.ID)
+			if err != nil && chat.CodeOf(err) != chat.Missing {
+				return err
+			}
+			u.Asks, err = list(ctx, h, scanAsk, `SELECT `+askCols+` WHERE k.turn = ?1 AND (k.state = 'open'
+OR k.state = 'answered' AND k.used_at >= (SELECT max(at) FROM ask WHERE turn = ?1)) ORDER BY k.id`, q.ID)
+			if err != nil {
+				return err
+			}
+			us = append(us, u)
+		}
+		return nil
+	})
+	return us, err
+}
+
+// Requeue is described at turn.Recovery. chat.Conflict: the turn is not
+// running, or its agent may have seen the prompt.
+func (v Runs) Requeue(ctx context.Context, turn int64) error {
+	return v.write(ctx, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, `UPDATE turn SET state = 'queued', started_at = 0 WHERE id = ?1 AND state = 'running'
+AND NOT EXISTS (SELECT 1 FROM attempt WHERE turn = ?1 AND state IN ('intent', 'sent'))`, turn)
+		if err != nil {
+			return fmt.Errorf("requeue turn %d: %w", turn, err)
+		}
+		if n == 0 {
+			return conflict("turn", turn)
+		}
+		_, err = t.exec(ctx, `UPDATE attempt SET state = 'done', ended_at = ? WHERE turn = ? AND state <> 'done'`, micros(t.now), turn)
+		return err
+	})
+}

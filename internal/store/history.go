@@ -1,0 +1,107 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+const saidCols = `i.id, i.event_key, coalesce(x.turn, 0), i.body, i.crc, i.at
+FROM inbound i LEFT JOIN turn_input x ON x.inbound = i.id`
+
+func scanSaid(r row) (chat.Line, error) {
+	var l chat.Line
+	var b sealed
+	if err := r.Scan(&l.Inbound, &l.Key, &l.Turn, &b.body, &b.crc, fromMicros(&l.At)); err != nil {
+		return l, err
+	}
+	var m chat.Message
+	if err := b.open("inbound", l.Inbound, &m); err != nil {
+		return l, err
+	}
+	l.From, l.Text, l.Ref = m.Sender, m.Text, m.Ref
+	return l, nil
+}
+
+const postedCols = `o.id, o.idem_key, o.turn, o.ask, o.class, o.body, o.crc, coalesce(r.ref, ''), o.at
+FROM outbox o LEFT JOIN receipt r ON r.outbox = o.id`
+
+func scanPosted(r row) (chat.Line, error) {
+	var l chat.Line
+	var b sealed
+	err := r.Scan(&l.Outbox, &l.Key, &l.Turn, &l.Ask, &l.Class, &b.body, &b.crc, fromText(&l.Ref), fromMicros(&l.At))
+	if err != nil {
+		return l, err
+	}
+	if err := b.open("outbox", l.Outbox, &l.Part); err != nil {
+		return l, err
+	}
+	l.Text = l.Part.Text
+	return l, nil
+}
+
+// What counts as said: a person's own words that were not taken back and that
+// the bot was meant to read; of ours, what was posted or will be.
+const (
+	wasSaid   = `i.kind = 'text' AND i.state NOT IN ('ignored', 'withdrawn')`
+	wasPosted = `o.op = 'post' AND o.state NOT IN ('dead', 'dropped')`
+)
+
+// Lines is described at router.History. Live messages are no lines: their turn
+// has a final or an end of its own.
+func (v History) Lines(ctx context.Context, conversation int64, before time.Time, limit int) (ls []chat.Line, err error) {
+	until := micros(before)
+	if until == 0 {
+		until = math.MaxInt64
+	}
+	err = v.read(ctx, func(ctx context.Context, h handle) error {
+		said, err := list(ctx, h, scanSaid, `SELECT `+saidCols+`
+WHERE i.conversation = ? AND i.at < ? AND `+wasSaid+` ORDER BY i.id DESC LIMIT ?`, conversation, until, limit)
+		if err != nil {
+			return err
+		}
+		posted, err := list(ctx, h, scanPosted, `SELECT `+postedCols+`
+WHERE o.place IN (SELECT id FROM place WHERE conversation = ?) AND o.at < ? AND o.class <> 'progress' AND `+wasPosted+`
+ORDER BY o.id DESC LIMIT ?`, conversation, until, limit)
+		if err != nil {
+			return err
+		}
+		ls = newest(append(said, posted...), limit)
+		return nil
+	})
+	return ls, err
+}
+
+// byTime orders lines; of two in the same instant the question comes first.
+func byTime(a, b chat.Line) int {
+	return cmp.Or(a.At.Compare(b.At), cmp.Compare(b.Inbound, 0)-cmp.Compare(a.Inbound, 0),
+		cmp.Compare(a.Inbound, b.Inbound), cmp.Compare(a.Outbox, b.Outbox))
+}
+
+// newest orders lines and keeps the last of them.
+func newest(ls []chat.Line, limit int) []chat.Line {
+	slices.SortFunc(ls, byTime)
+	return ls[max(0, len(ls)-limit):]
+}
+
+// TurnOfMessage is described at router.History.
+func (v History) TurnOfMessage(ctx context.Context, place int64, msg string) (q chat.Turn, err error) {
+	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		q, err = first(ctx, h, scanTurn, `SELECT `+turnCols+` WHERE t.id = coalesce(
+	(`+outOfMessage("o.turn")+` AND o.turn > 0 ORDER BY o.id DESC LIMIT 1),
+	(SELECT x.turn FROM inbound i JOIN turn_input x ON x.inbound = i.id
+	WHERE i.place = ? AND i.msg = ? AND i.kind = 'text' ORDER BY i.id DESC LIMIT 1))`,
+			place, msg, place, place, msg)
+		return err
+	})
+	return q, err
+}
+
+// LastTurn is described at router.History.
+func (v History) LastTurn(ctx context.Context, session int64) (chat.Turn, error) {
+	return Turns(v).LastTurn(ctx, session)
+}

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"cligate/internal/chat"
+)
+
+const inboundCols = `i.id, i.conversation, i.role, i.state, i.body, i.crc, i.at, ` + placeCols + `
+FROM inbound i JOIN place p ON p.id = i.place`
+
+func scanInbound(r row) (chat.Inbound, error) {
+	var in chat.Inbound
+	var b sealed
+	var p chat.Place
+	dest := append([]any{&in.ID, &in.Conversation, &in.Role, &in.State, &b.body, &b.crc, fromMicros(&in.At)}, placeDest(&p)...)
+	if err := r.Scan(dest...); err != nil {
+		return in, err
+	}
+	if err := b.open("inbound", in.ID, &in.Message); err != nil {
+		return in, err
+	}
+	in.Place = p
+	return in, nil
+}
+
+// Record is described at receive.Inbox.
+func (v Inbox) Record(ctx context.Context, account, cursor string, ms []chat.Inbound) ([]chat.Recorded, error) {
+	var recs []chat.Recorded
+	var seen []known
+	err := v.accept(ctx, func(ctx context.Context, t *tx) error {
+		recs, seen = make([]chat.Recorded, len(ms)), make([]known, len(ms))
+		for i := range ms {
+			var err error
+			if recs[i], seen[i], err = t.record(ctx, account, &ms[i]); err != nil {
+				return fmt.Errorf("record message: %w", err)
+			}
+		}
+		if cursor == "" {
+			return nil
+		}
+		_, err := t.exec(ctx, `INSERT INTO cursor (account, value) VALUES (?, ?)
+ON CONFLICT (account) DO UPDATE SET value = excluded.value`, account, cursor)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range seen {
+		ms[i].Place, ms[i].Conversation, ms[i].ID = k.Place, k.conversation, recs[i].ID
+	}
+	return recs, nil
+}
+
+// record stores one message with its place and its sender. A known event key
+// changes nothing.
+func (t *tx) record(ctx context.Context, account string, in *chat.Inbound) (chat.Recorded, known, error) {
+	in.Place.Account = account
+	k, err := t.seePlace(ctx, in.Place)
+	if err != nil {
+		return chat.Recorded{}, k, err
+	}
+	id, err := first(ctx, t, value[int64], `SELECT id FROM inbound WHERE account = ? AND event_key = ?`, account, in.Key)
+	if err == nil {
+		return chat.Recorded{ID: id}, k, nil
+	} else if chat.CodeOf(err) != chat.Missing {
+		return chat.Recorded{}, k, err
+	}
+	if err := t.seePerson(ctx, account, in.Sender, k.Place); err != nil {
+		return chat.Recorded{}, k, err
+	}
+	if id, err = t.insertInbound(ctx, account, in, k); err != nil {
+		return chat.Recorded{}, k, err
+	}
+	if k.parked && in.Kind != chat.KindLeft {
+		if err := t.unpark(ctx, account, k.Chat); err != nil {
+			return chat.Recorded{}, k, fmt.Errorf("unpark: %w", err)
+		}
+	}
+	return chat.Recorded{ID: id, Fresh: true}, k, nil
+}
+
+func (t *tx) insertInbound(ctx context.Context, account string, in *chat.Inbound, k known) (int64, error) {
+	m := in.Message
+	m.Place, m.Pairing = k.Place, "" // a code is never stored
+	body, crc, err := seal(m)
+	if err != nil {
+		return 0, err
+	}
+	state := in.State
+	if state == "" {
+		state = chat.InboundNew
+	}
+	return t.insert(ctx, `INSERT INTO inbound
+(account, event_key, place, conversation, kind, sender, role, msg, space, num, body, crc, state, sent_at, at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		account, in.Key, k.ID, k.conversation, in.Kind, in.Sender.ID, in.Role, in.Ref.ID, k.Space, in.Ref.Num,
+		body, crc, state, micros(in.SentAt), micros(t.now))
+}
+
+// seePerson keeps what is known about a person up to date.
+func (t *tx) seePerson(ctx context.Context, account string, p chat.Person, at chat.Place) error {
+	if p.ID == "" {
+		return nil
+	}
+	direct := int64(0)
+	if at.Direct && !p.Bot {
+		direct = at.ID
+	}
+	_, err := t.exec(ctx, `INSERT INTO person (account, ext, name, lang, direct, seen_at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (account, ext) DO UPDATE SET
+	name = CASE excluded.name WHEN '' THEN name ELSE excluded.name END,
+	lang = CASE excluded.lang WHEN '' THEN lang ELSE excluded.lang END,
+	direct = CASE excluded.direct WHEN 0 THEN direct ELSE excluded.direct END,
+	seen_at = excluded.seen_at`, account, p.ID, p.Name, p.Lang, direct, micros(t.now))
+	if err != nil {
+		return fmt.Errorf("note person: %w", err)
+	}
+	return nil
+}
+
+// Cursor is described at receive.Inbox.
+func (v Inbox) Cursor(ctx context.Context, account string) (string, error) {
+	var c string
+	err := v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		c, err = first(ctx, h, value[string], `SELECT value FROM cursor WHERE account = ?`, account)
+		return err
+	})
+	if chat.CodeOf(err) == chat.Missing {
+		return "", nil
+	}
+	return c, err
+}
+
+// Unrouted is described at router.Inbox.
+func (v Inbox) Unrouted(ctx context.Context, limit int) (ins []chat.Inbound, err error) {
+	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		ins, err = list(ctx, h, scanInbound, `SELECT `+inboundCols+`
+WHERE i.state IN ('new', 'asked') AND i.state = 'new' ORDER BY i.id LIMIT ?`, limit)
+		return err
+	})
+	return ins, err
+}
+
+// Aged is described at router.Inbox.
+func (v Inbox) Aged(ctx context.Context, place int64) (ins []chat.Inbound, err error) {
+	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		ins, err = list(ctx, h, scanInbound, `SELECT `+inboundCols+`
+WHERE i.state IN ('new', 'asked') AND i.state = 'asked' AND i.place = ? ORDER BY i.id`, place)
+		return err
+	})
+	return ins, err
+}
+
+// Settle is described at router.Inbox. A message that has moved on already
+// keeps its state.
+func (v Inbox) Settle(ctx context.Context, ids []int64, s chat.InboundState, reason chat.Code, outs []chat.Out) error {
+	return v.write(ctx, func(ctx context.Context, t *tx) error {
+		for _, id := range ids {
+			if _, err := t.settle(ctx, id, s, reason); err != nil {
+				return fmt.Errorf("settle message %d: %w", id, err)
+			}
+		}
+		return t.enqueue(ctx, outs)
+	})
+}
+
+// settle moves a message from new or asked to s and reports whether it did.
+func (t *tx) settle(ctx context.Context, id int64, s chat.InboundState, reason chat.Code) (bool, error) {
+	n, err := t.exec(ctx, `UPDATE inbound SET state = ?, reason = ? WHERE id = ? AND state IN ('new', 'asked')`, s, reason, id)
+	return n == 1, err
+}

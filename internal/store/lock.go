@@ -1,0 +1,71 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// lock keeps a second daemon out of the data directory. It belongs to the open
+// file, so it ends with the process whatever kills it.
+type lock struct{ f *os.File }
+
+func takeLock(path string) (*lock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, diskError("open the lock file "+path, err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil { //nolint:gosec // a descriptor fits
+		holder := readPID(f)
+		if cerr := f.Close(); cerr != nil {
+			err = errors.Join(err, cerr)
+		}
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, sentence("another cligate (pid %s) uses this data directory; stop it first, or choose another directory", holder)
+		}
+		return nil, diskError("lock "+path, err)
+	}
+	l := &lock{f: f}
+	if err := l.sign(); err != nil {
+		return nil, errors.Join(diskError("write the lock file "+path, err), l.release())
+	}
+	return l, nil
+}
+
+// sign writes our pid into the file. A full disk does not matter: the lock
+// holds without it.
+func (l *lock) sign() error {
+	if err := l.f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := l.f.WriteAt(fmt.Appendf(nil, "%d\n", os.Getpid()), 0)
+	if isNoSpace(err) {
+		return nil
+	}
+	return err
+}
+
+func (l *lock) release() error {
+	if l.f == nil {
+		return nil
+	}
+	err := l.f.Close()
+	l.f = nil
+	return err
+}
+
+func readPID(f *os.File) string {
+	b, err := io.ReadAll(io.LimitReader(f, 32))
+	if err != nil {
+		return "unknown"
+	}
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(b))); err == nil {
+		return strconv.Itoa(pid)
+	}
+	return "unknown"
+}

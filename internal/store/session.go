@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"cligate/internal/chat"
+)
+
+const sessionCols = `s.id, s.conversation, s.agent, s.workspace, s.model, s.mode, s.seed, s.begun, s.native_id, s.state,
+s.title, s.recap, s.created_at, s.used_at FROM session s`
+
+func scanSession(r row) (chat.Session, error) {
+	var s chat.Session
+	err := r.Scan(&s.ID, &s.Conversation, &s.Agent, &s.Workspace, &s.Model, &s.Mode, &s.Seed, &s.Begun, &s.NativeID, &s.State,
+		&s.Title, &s.Recap, fromMicros(&s.CreatedAt), fromMicros(&s.UsedAt))
+	return s, err
+}
+
+func (t *tx) sessionByID(ctx context.Context, id int64) (chat.Session, error) {
+	s, err := first(ctx, t, scanSession, `SELECT `+sessionCols+` WHERE s.id = ?`, id)
+	if err != nil {
+		return s, fmt.Errorf("session %d: %w", id, err)
+	}
+	return s, nil
+}
+
+// SessionByID returns a session; chat.Missing.
+func (v Sessions) SessionByID(ctx context.Context, id int64) (s chat.Session, err error) {
+	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		s, err = first(ctx, h, scanSession, `SELECT `+sessionCols+` WHERE s.id = ?`, id)
+		return err
+	})
+	return s, err
+}
+
+// Sessions is described at router.Conversations.
+func (v Sessions) Sessions(ctx context.Context, conversation int64) (ss []chat.Session, err error) {
+	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		ss, err = list(ctx, h, scanSession, `SELECT `+sessionCols+` WHERE s.conversation = ? ORDER BY s.used_at DESC, s.id DESC`, conversation)
+		return err
+	})
+	return ss, err
+}
+
+// StartSession is described at router.Conversations.
+func (v Sessions) StartSession(ctx context.Context, n chat.NewSession) (s chat.Session, err error) {
+	err = v.write(ctx, func(ctx context.Context, t *tx) error {
+		if n.Cause > 0 {
+			s, err = t.sessionOf(ctx, n.Cause)
+			if err == nil || chat.CodeOf(err) != chat.Missing {
+				return err
+			}
+		}
+		c, err := t.conversationByID(ctx, n.Conversation)
+		if err != nil {
+			return err
+		}
+		if s, err = t.newSession(ctx, n); err != nil {
+			return err
+		}
+		return t.makeCurrent(ctx, c, s.ID)
+	})
+	return s, err
+}
+
+// sessionOf finds the session that a cause has made.
+func (t *tx) sessionOf(ctx context.Context, cause int64) (chat.Session, error) {
+	return first(ctx, t, scanSession, `SELECT `+sessionCols+` WHERE s.cause = ? AND s.cause <> 0`, cause)
+}
+
+func (t *tx) newSession(ctx context.Context, n chat.NewSession) (chat.Session, error) {
+	seed, err := uuid.NewRandom()
+	if err != nil {
+		return chat.Session{}, fmt.Errorf("choose a seed: %w", err)
+	}
+	id, err := t.insert(ctx, `INSERT INTO session
+(conversation, agent, workspace, model, mode, seed, state, title, recap, cause, created_at, used_at)
+VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)`,
+		n.Conversation, n.Agent, n.Workspace, n.Model, n.Mode, seed.String(), n.Title, n.Recap, n.Cause, micros(t.now), micros(t.now))
+	if err != nil {
+		return chat.Session{}, fmt.Errorf("new session: %w", err)
+	}
+	return t.sessionByID(ctx, id)
+}
+
+// makeCurrent makes a session current and remembers the one that was.
+func (t *tx) makeCurrent(ctx context.Context, c chat.Conversation, session int64) error {
+	_, err := t.exec(ctx, `UPDATE conversation SET previous = CASE session WHEN 0 THEN previous ELSE session END, session = ?
+WHERE id = ?`, session, c.ID)
+	if err != nil {
+		return fmt.Errorf("change the session of conversation %d: %w", c.ID, err)
+	}
+	return nil
+}
+
+// UseSession is described at router.Conversations.
+func (v Sessions) UseSession(ctx context.Context, conversation, session int64) (s chat.Session, err error) {
+	err = v.write(ctx, func(ctx context.Context, t *tx) error {
+		c, err := t.conversationByID(ctx, conversation)
+		if err != nil {
+			return err
+		}
+		if s, err = t.sessionByID(ctx, session); err != nil {
+			return err
+		}
+		switch {
+		case s.Conversation != conversation:
+			return missing("session", session)
+		case s.State == chat.SessionLost:
+			return chat.E(chat.NoSession, "", fmt.Errorf("session %d is lost", session))
+		}
+		if c.Session == session {
+			return nil
+		}
+		if err := t.makeCurrent(ctx, c, session); err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `UPDATE session SET used_at = ? WHERE id = ?`, micros(t.now), session); err != nil {
+			return fmt.Errorf("use session %d: %w", session, err)
+		}
+		s.UsedAt = t.now
+		_, err = t.exec(ctx, `UPDATE conversation SET agent = ?, workspace = ? WHERE id = ?`, s.Agent, s.Workspace, conversation)
+		return err
+	})
+	return s, err
+}
+
+// Lose is described at session.Ledger.
+func (v Sessions) Lose(ctx context.Context, session int64) (next chat.Session, err error) {
+	err = v.write(ctx, func(ctx context.Context, t *tx) error {
+		s, err := t.sessionByID(ctx, session)
+		if err != nil {
+			return err
+		}
+		next, err = t.sessionOf(ctx, -session)
+		if err == nil || chat.CodeOf(err) != chat.Missing {
+			return err
+		}
+		if _, err := t.exec(ctx, `UPDATE session SET state = 'lost' WHERE id = ?`, session); err != nil {
+			return fmt.Errorf("lose session %d: %w", session, err)
+		}
+		next, err = t.newSession(ctx, chat.NewSession{
+			Conversation: s.Conversation, Agent: s.Agent, Workspace: s.Workspace, Model: s.Model, Mode: s.Mode,
+			Title: s.Title, Recap: true, Cause: -session,
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(ctx, `UPDATE turn SET session = ? WHERE session = ? AND state = 'queued'`, next.ID, session); err != nil {
+			return fmt.Errorf("move the queue: %w", err)
+		}
+		_, err = t.exec(ctx, `UPDATE conversation SET session = ? WHERE id = ? AND session = ?`, next.ID, s.Conversation, session)
+		return err
+	})
+	return next, err
+}
+
+// Begun is described at session.Ledger.
+func (v Sessions) Begun(ctx context.Context, session int64) error {
+	return v.touch(ctx, session, `UPDATE session SET begun = 1 WHERE id = ?`)
+}
+
+// Recapped is described at turn.Threads.
+func (v Sessions) Recapped(ctx context.Context, session int64) error {
+	return v.touch(ctx, session, `UPDATE session SET recap = 0 WHERE id = ?`)
+}
+
+// Bind is described at session.Ledger.
+func (v Sessions) Bind(ctx context.Context, session int64, nativeID string, s chat.Settings) error {
+	return v.touch(ctx, session, `UPDATE session SET
+	native_id = CASE ?2 WHEN '' THEN native_id ELSE ?2 END,
+	model = CASE ?3 WHEN '' THEN model ELSE ?3 END,
+	mode = CASE ?4 WHEN '' THEN mode ELSE ?4 END
+WHERE id = ?1`, nativeID, s.Model, s.Mode)
+}
+
+// touch changes one session; chat.Missing when it is not there.
+func (v Sessions) touch(ctx context.Context, session int64, update string, args ...any) error {
+	return v.write(ctx, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, update, append([]any{session}, args...)...)
+		if err != nil {
+			return fmt.Errorf("change session %d: %w", session, err)
+		}
+		if n == 0 {
+			return missing("session", session)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"cligate/internal/chat"
+)
+
+// Replace is described at reply.Trouble.
+func (v Outbox) Replace(ctx context.Context, id int64, p chat.Part) error {
+	body, crc, err := seal(p)
+	if err != nil {
+		return err
+	}
+	return v.change(ctx, id, `UPDATE outbox AS o SET body = ?2, crc = ?3 WHERE o.id = ?1 AND `+isOpen, body, crc)
+}
+
+// Bury is described at reply.Trouble.
+func (v Outbox) Bury(ctx context.Context, id int64, s chat.OutState, reason string) error {
+	if s != chat.OutDead && s != chat.OutDropped {
+		return chat.E(chat.Invalid, "", fmt.Errorf("a row is not buried as %s", s))
+	}
+	return v.write(ctx, func(ctx context.Context, t *tx) error {
+		if err := t.changeOut(ctx, id, `UPDATE outbox AS o SET state = ?2, error = ?3 WHERE o.id = ?1 AND `+isOpen, s, reason); err != nil {
+			return err
+		}
+		if s != chat.OutDead {
+			return nil
+		}
+		return t.deadLetter(ctx, "outbox", id, reason)
+	})
+}
+
+func (t *tx) deadLetter(ctx context.Context, kind string, ref int64, reason string) error {
+	_, err := t.exec(ctx, `INSERT INTO dead (kind, ref, reason, at) VALUES (?, ?, ?, ?)`, kind, ref, reason, micros(t.now))
+	if err != nil {
+		return fmt.Errorf("dead letter: %w", err)
+	}
+	return nil
+}
+
+// Park is described at reply.Trouble. The reason is noted in the rows that
+// wait. A chat that was never seen has nothing to park.
+func (v Outbox) Park(ctx context.Context, channel, reason string) error {
+	return v.write(ctx, func(ctx context.Context, t *tx) error {
+		if _, err := t.exec(ctx, `UPDATE place SET parked = 1 WHERE account || '/' || chat = ?`, channel); err != nil {
+			return fmt.Errorf("park %s: %w", channel, err)
+		}
+		_, err := t.exec(ctx, `UPDATE outbox AS o SET error = ? WHERE o.channel = ? AND `+isOpen, reason, channel)
+		return err
+	})
+}
+
+// Unpark is described at reply.Trouble.
+func (v Outbox) Unpark(ctx context.Context, channel string) error {
+	return v.write(ctx, func(ctx context.Context, t *tx) error {
+		_, err := t.exec(ctx, `UPDATE place SET parked = 0 WHERE parked = 1 AND account || '/' || chat = ?`, channel)
+		return err
+	})
+}
+
+// Shown is described at reply.Trouble.
+func (v Outbox) Shown(ctx context.Context, turn int64) (ref chat.Ref, err error) {
+	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		ref, err = first(ctx, h, scanRef, `SELECT r.ref FROM outbox o JOIN receipt r ON r.outbox = o.id
+WHERE o.turn = ? AND o.turn > 0 AND o.class = 'progress' AND o.op = 'post' ORDER BY o.id DESC LIMIT 1`, turn)
+		return err
+	})
+	return ref, err
+}

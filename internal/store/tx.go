@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+// handle is what a query needs: the writer's connection or the read-only pool.
+type handle interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// tx is a handle inside a write.
+type tx struct {
+	handle
+	now time.Time
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (t *tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	res, err := t.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// insert runs a statement and returns the id of the new row.
+func (t *tx) insert(ctx context.Context, query string, args ...any) (int64, error) {
+	res, err := t.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.LastInsertId()
+}
+
+// row is one row of a result.
+type row interface{ Scan(dest ...any) error }
+
+// list reads all rows of a query.
+func list[T any](ctx context.Context, h handle, scan func(row) (T, error), query string, args ...any) (_ []T, err error) {
+	rows, err := h.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	var all []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}
+
+// first reads the first row of a query; chat.Missing when there is none.
+func first[T any](ctx context.Context, h handle, scan func(row) (T, error), query string, args ...any) (T, error) {
+	var zero T
+	rows, err := h.QueryContext(ctx, query, args...)
+	if err != nil {
+		return zero, err
+	}
+	if !rows.Next() {
+		err := errors.Join(rows.Err(), rows.Close())
+		if err == nil {
+			err = chat.E(chat.Missing, "", sql.ErrNoRows)
+		}
+		return zero, err
+	}
+	v, err := scan(rows)
+	if err := errors.Join(err, rows.Close()); err != nil {
+		return zero, err
+	}
+	return v, nil
+}
+
+// value scans a single column.
+func value[T any](r row) (T, error) {
+	var v T
+	err := r.Scan(&v)
+	return v, err
+}
+
+// micros is a time as it is stored: UTC microseconds, 0 = none.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
