@@ -1,0 +1,173 @@
+// Package telegram speaks to the Telegram Bot API: one Adapter is one bot. It
+// turns updates into chat.Message and outbox rows into calls, and knows no
+// agent, session or store.
+//
+// Receiving is a long poll of our own: updates are acknowledged only after the
+// inbox has made them durable, one that cannot be decoded does not stop the
+// others, and an outage ends in a longer pause, never in an exit. Sending
+// classifies every error text of the service, never repeats what may have
+// arrived, and can settle such a doubt (see settle.go). Messages leave as plain
+// text with explicit entities, which the service cannot refuse for their
+// syntax. What came from a topic goes back to that topic or nowhere.
+//
+// The token is part of every address. No error, log line or health text that
+// leaves this package contains it.
+//
+// The SDK is used as a transport only, in transport.go.
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"cligate/internal/chat"
+	"cligate/internal/platform"
+)
+
+// Name is the platform's name in chat.Place.
+const Name = "telegram"
+
+var (
+	_ platform.Adapter  = (*Adapter)(nil)
+	_ platform.Healther = (*Adapter)(nil)
+)
+
+// Adapter is one bot account.
+type Adapter struct {
+	cfg  Config
+	log  *slog.Logger
+	wire *wire
+	link *link
+	out  *courier
+	sign *signaller
+	menu *menu
+	poll *poller
+	form *form
+}
+
+// Open makes the adapter. It needs no network: the bot is asked for its name
+// when Run begins, as often as it takes.
+func Open(cfg Config, log *slog.Logger) (*Adapter, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("telegram: %w", err)
+	}
+	cfg = cfg.withDefaults()
+	log = log.With("platform", Name, "account", cfg.Account)
+	w := newWire(cfg)
+	l := &link{log: log, alarm: cfg.Alarm, now: time.Now, state: troubleStarting}
+	mv := &moved{log: log, link: l, ids: map[string]string{}}
+	c := &calm{ends: map[string]time.Time{}}
+	a := &Adapter{cfg: cfg, log: log, wire: w, link: l, form: &form{log: log}}
+	a.out = &courier{wire: w, log: log, moved: mv, calm: c, bound: cfg.SettleBound,
+		sweeps: sweeps{open: map[string]*sweep{}}}
+	a.sign = &signaller{wire: w, out: a.out, calm: c, noReact: map[string]bool{},
+		muted: calm{ends: map[string]time.Time{}}}
+	a.menu = &menu{wire: w, log: log, want: cfg.Menu}
+	a.poll = &poller{wire: w, log: log, link: l, moved: mv, account: cfg.Account,
+		wait: cfg.PollTimeout, grace: cfg.PollGrace,
+		clicks: &clicks{wire: w, log: log, out: a.out, render: a.Render, slots: make(chan struct{}, clickSlots)}}
+	return a, nil
+}
+
+// Run implements platform.Adapter. It returns an error only when Telegram does
+// not accept the token.
+func (a *Adapter) Run(ctx context.Context, in platform.Inbound) error {
+	me, err := a.hello(ctx)
+	if err != nil || ctx.Err() != nil {
+		return err
+	}
+	a.log.InfoContext(ctx, "bot is known", "bot", me.Username, "bot_id", me.ID,
+		"reads_all_group_messages", me.ReadAll, "topics_in_private", me.Topics)
+	ctx, cancel := context.WithCancel(ctx)
+	var side sync.WaitGroup
+	side.Go(func() { a.menu.sync(ctx) })
+	defer func() {
+		cancel()
+		side.Wait()
+		a.poll.clicks.wait()
+		a.wire.client.CloseIdleConnections()
+	}()
+	return a.poll.run(ctx, me, in)
+}
+
+// hello asks who the bot is until there is an answer.
+func (a *Adapter) hello(ctx context.Context) (user, error) {
+	var b backoff
+	for {
+		me, err := a.wire.me(ctx)
+		if err == nil {
+			return me, nil
+		}
+		if ctx.Err() != nil {
+			return user{}, nil
+		}
+		t := diagnose(err)
+		a.link.set(ctx, t, err)
+		if t == troubleRejected {
+			return user{}, &chat.Error{Code: chat.Denied, Detail: words[t], Err: err}
+		}
+		pause := b.next()
+		var r *refusal
+		if errors.As(err, &r) {
+			pause = max(pause, r.After)
+		}
+		if sleep(ctx, pause) != nil {
+			return user{}, nil
+		}
+	}
+}
+
+// me asks who the bot is.
+func (w *wire) me(ctx context.Context) (user, error) {
+	var me user
+	err := w.decode(ctx, request{method: "getMe"}, &me)
+	if err == nil && me.ID == 0 {
+		err = &lost{Method: "getMe", Status: 200, Text: "no bot in the answer"}
+	}
+	return me, err
+}
+
+// Render implements platform.Adapter.
+func (a *Adapter) Render(r chat.Reply) []chat.Part { return a.form.render(r) }
+
+// Send implements platform.Adapter.
+func (a *Adapter) Send(ctx context.Context, o chat.Out) (chat.Ref, error) {
+	return a.out.send(ctx, o)
+}
+
+// Signal implements platform.Adapter.
+func (a *Adapter) Signal(ctx context.Context, to chat.Place, ref chat.Ref, s chat.Signal) error {
+	return a.sign.signal(ctx, to, ref, s)
+}
+
+// Fetch implements platform.Adapter.
+func (a *Adapter) Fetch(ctx context.Context, f chat.FileRef, w io.Writer) error {
+	return a.wire.fetch(ctx, f, w)
+}
+
+// Health implements platform.Healther.
+func (a *Adapter) Health() platform.Health { return a.link.health() }
+
+// Traits implements platform.Adapter. The service publishes no exact rates;
+// these keep below one message a second in a chat, twenty a minute in a group
+// (edits and all topics together) and thirty a second over all.
+func (a *Adapter) Traits() platform.Traits {
+	return platform.Traits{
+		Edits:              true,
+		Buttons:            true,
+		Typing:             true,
+		React:              true,
+		Settles:            true,
+		Commands:           true,
+		PerChat:            platform.Rate{Every: time.Second, Burst: 3},
+		PerGroup:           platform.Rate{Every: 4 * time.Second, Burst: 5},
+		PerAccount:         platform.Rate{Every: 40 * time.Millisecond, Burst: 5},
+		ProgressEvery:      1600 * time.Millisecond,
+		ProgressEveryGroup: 6 * time.Second,
+	}
+}

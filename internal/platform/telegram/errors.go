@@ -1,0 +1,190 @@
+package telegram
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+// refusal is the service's own answer that it did not do what was asked.
+type refusal struct {
+	Method  string
+	Status  int
+	Text    string        // without secrets
+	After   time.Duration // told to wait
+	Migrate int64         // the group has this id now
+}
+
+// Error implements error.
+func (r *refusal) Error() string {
+	return fmt.Sprintf("%s: %d %s", r.Method, r.Status, r.Text)
+}
+
+func (r *refusal) says(part string) bool {
+	return strings.Contains(strings.ToLower(r.Text), part)
+}
+
+// lost means that no answer was understood.
+type lost struct {
+	Method string
+	Status int    // of the HTTP answer, 0 when there was none
+	Wrote  bool   // the request may have reached the server
+	Text   string // without secrets
+	cause  error  // context.Canceled or context.DeadlineExceeded, else nil
+}
+
+// Error implements error.
+func (l *lost) Error() string {
+	if l.Status != 0 {
+		return fmt.Sprintf("%s: HTTP %d: %s", l.Method, l.Status, l.Text)
+	}
+	return l.Method + ": " + l.Text
+}
+
+// Unwrap returns the mark of the context that ended the call, if one did.
+func (l *lost) Unwrap() error { return l.cause }
+
+// act is what a failed call asks of us.
+type act string
+
+const (
+	actDone    act = "done"    // it is as it was to be
+	actGone    act = "gone"    // the message is not there, or not ours to change
+	actPlain   act = "plain"   // send it without formatting
+	actBare    act = "bare"    // send it without buttons
+	actFile    act = "file"    // too long for a message: send it as a document
+	actPark    act = "park"    // the chat cannot be reached
+	actGiveUp  act = "give up" // will never work
+	actMove    act = "move"    // the group has a new id
+	actWait    act = "wait"    // told to wait
+	actLater   act = "later"   // nothing happened; try again
+	actOdd     act = "odd"     // a complaint that is not known
+	actUnknown act = "unknown" // it may have happened
+)
+
+// rule maps a part of the service's error text to what it obliges us to.
+type rule struct {
+	text   string // lower case
+	act    act
+	detail string // safe to show; empty = the service's own text
+}
+
+// rules are read from the top. The texts are matched as parts, never as a
+// whole: the service adds prefixes and details.
+var rules = []rule{
+	{"message is not modified", actDone, ""},
+	{"message to delete not found", actDone, ""},
+	{"message can't be deleted", actDone, ""},
+	{"message to edit not found", actGone, ""},
+	{"message can't be edited", actGone, ""},
+	{"there is no text in the message to edit", actGone, ""},
+	{"there is no caption in the message to edit", actGone, ""},
+	{"message_id_invalid", actGone, ""},
+	{"message identifier is not specified", actGone, ""},
+	{"can't parse entities", actPlain, ""},
+	{"can't parse messageentity", actPlain, ""},
+	{"entity beginning at", actPlain, ""},
+	{"entity begins", actPlain, ""},
+	{"message is too long", actFile, ""},
+	{"text is too long", actFile, ""},
+	{"caption is too long", actFile, ""},
+	{"message_too_long", actFile, ""},
+	{"button_", actBare, ""},
+	{"reply markup is too long", actBare, ""},
+	{"text buttons are unallowed", actBare, ""},
+	{"message thread not found", actGiveUp, "the topic no longer exists"},
+	{"topic_deleted", actGiveUp, "the topic no longer exists"},
+	{"topic_closed", actGiveUp, "the topic is closed"},
+	{"message text is empty", actGiveUp, ""},
+	{"text must be non-empty", actGiveUp, ""},
+	{"group chat was upgraded", actMove, ""},
+	{"chat not found", actPark, ""},
+	{"have no write access", actPark, ""},
+	{"not enough rights to send text", actPark, ""},
+	{"not enough rights", actGiveUp, ""},
+	{"frozen_method_invalid", actLater, "Telegram has frozen this bot"},
+	{"method not found", actGiveUp, "the Bot API server does not know this method"},
+}
+
+// judge says what err, of a call that posts (or not), obliges us to, and why
+// in words that are safe to show.
+func judge(err error, posts bool) (act, string) {
+	var l *lost
+	if errors.As(err, &l) {
+		// Below 300 something accepted the request, from 500 on something
+		// failed behind the door: both may have carried it out. Between them
+		// nobody did.
+		if posts && l.Wrote && (l.Status < 300 || l.Status >= 500) {
+			return actUnknown, "no clear answer from Telegram"
+		}
+		return actLater, "Telegram cannot be reached"
+	}
+	var r *refusal
+	if !errors.As(err, &r) {
+		return actLater, ""
+	}
+	switch {
+	case r.Status == http.StatusTooManyRequests || r.After > 0:
+		return actWait, r.Text
+	case r.Status >= 500 && posts:
+		return actUnknown, r.Text
+	case r.Status >= 500:
+		return actLater, r.Text
+	}
+	for _, u := range rules {
+		if r.says(u.text) {
+			if u.detail != "" {
+				return u.act, u.detail
+			}
+			return u.act, r.Text
+		}
+	}
+	switch r.Status {
+	case http.StatusUnauthorized, http.StatusConflict:
+		return actLater, r.Text
+	case http.StatusForbidden:
+		return actPark, r.Text
+	case http.StatusBadRequest:
+		return actOdd, r.Text
+	}
+	return actGiveUp, r.Text
+}
+
+// defaultWait is how long we wait when the service says "too many" without a
+// time.
+const defaultWait = 5 * time.Second
+
+// oblige is the error of Send for err: its code is what the caller has to do.
+// formatted says that a plainer form exists.
+func oblige(err error, posts, formatted bool) error {
+	a, why := judge(err, posts)
+	e := &chat.Error{Code: chat.Network, Detail: why, Err: err}
+	switch a {
+	case actWait:
+		e.Code, e.After = chat.Wait, defaultWait
+		var r *refusal
+		if errors.As(err, &r) && r.After > 0 {
+			e.After = r.After
+		}
+	case actGone:
+		e.Code = chat.Gone
+	case actPark:
+		e.Code = chat.Park
+	case actUnknown:
+		e.Code = chat.Uncertain
+	case actPlain, actBare, actFile, actOdd:
+		// An unknown complaint is most likely about the form.
+		e.Code = chat.GiveUp
+		if formatted {
+			e.Code = chat.Degrade
+		}
+	case actGiveUp, actMove:
+		e.Code = chat.GiveUp
+	case actDone, actLater:
+	}
+	return e
+}

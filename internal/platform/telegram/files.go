@@ -1,0 +1,66 @@
+package telegram
+
+import (
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+
+	"cligate/internal/chat"
+)
+
+// files lists what is attached; nothing is fetched here.
+func files(m *message) []chat.FileRef {
+	var out []chat.FileRef
+	add := func(f *file, kind, mime, ext string) {
+		if f == nil || f.ID == "" {
+			return
+		}
+		r := chat.FileRef{ID: f.ID, Kind: kind, MIME: f.MIME, Size: max(f.Size, 0), Name: cleanName(f.Name)}
+		if r.MIME == "" {
+			r.MIME = mime
+		}
+		if r.Name == "" {
+			r.Name = fmt.Sprintf("%s_%d%s", kind, m.ID, ext)
+		}
+		out = append(out, r)
+	}
+	var best *file
+	for i := range m.Photo {
+		if p := &m.Photo[i]; best == nil || p.Width*p.Height > best.Width*best.Height {
+			best = p
+		}
+	}
+	add(best, "photo", "image/jpeg", ".jpg")
+	if m.Animation == nil { // an animation is repeated as a document
+		add(m.Document, "document", "application/octet-stream", ".bin")
+	}
+	add(m.Animation, "video", "video/mp4", ".mp4")
+	add(m.Voice, "voice", "audio/ogg", ".ogg")
+	add(m.Audio, "audio", "audio/mpeg", ".mp3")
+	add(m.Video, "video", "video/mp4", ".mp4")
+	add(m.VideoNote, "video", "video/mp4", ".mp4")
+	add(m.Sticker, "sticker", "image/webp", ".webp")
+	return out
+}
+
+// cleanName makes a foreign file name harmless: no folders, no control
+// characters, no leading dots, at most 120 runes.
+func cleanName(s string) string {
+	s = path.Base("/" + strings.ReplaceAll(s, "\\", "/"))
+	s = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '/' || r == unicode.ReplacementChar || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, s)
+	s = strings.TrimSpace(strings.TrimLeft(s, ". "))
+	if rs := []rune(s); len(rs) > 120 {
+		ext := []rune(path.Ext(s))
+		if len(ext) > 16 {
+			ext = nil
+		}
+		s = string(rs[:120-len(ext)]) + string(ext)
+	}
+	return s
+}

@@ -1,0 +1,195 @@
+package telegram
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+// decoder turns updates into messages of our own vocabulary.
+type decoder struct {
+	account string
+	me      user
+	now     func() time.Time
+}
+
+// taken is what one update came to.
+type taken struct {
+	msgs     []chat.Message // none or one
+	query    string         // a callback query that must be answered
+	from, to int64          // a group that has a new id
+}
+
+// take decodes one update. An error means that it cannot be understood and is
+// to be skipped.
+func (d decoder) take(raw json.RawMessage) (t taken, err error) {
+	defer func() {
+		// One odd update must not stop the others; the caller logs it.
+		if r := recover(); r != nil {
+			t, err = taken{}, fmt.Errorf("decode an update: panic: %v", r)
+		}
+	}()
+	var u update
+	if err := json.Unmarshal(raw, &u); err != nil {
+		return taken{}, fmt.Errorf("decode an update: %w", err)
+	}
+	var (
+		m  chat.Message
+		ok bool
+	)
+	switch {
+	case u.Message != nil && u.Message.MovedTo != 0 && u.Message.Chat != nil:
+		return taken{from: u.Message.Chat.ID, to: u.Message.MovedTo}, nil
+	case u.Message != nil:
+		m, ok = d.message(u.Message, chat.KindText)
+		m.Key = fmt.Sprintf("%d:%s/%s/%d", u.ID, m.Place.Chat, m.Ref.ID, u.Message.Date)
+	case u.Edited != nil:
+		m, ok = d.message(u.Edited, chat.KindEdit)
+		m.Key = fmt.Sprintf("%d:%s/%s/e%d", u.ID, m.Place.Chat, m.Ref.ID, u.Edited.Edited)
+	case u.Callback != nil:
+		t.query = u.Callback.ID
+		m, ok = d.click(u.Callback)
+		m.Key = fmt.Sprintf("%d:c%s", u.ID, u.Callback.ID)
+	case u.Member != nil:
+		m, ok = d.member(u.Member)
+		m.Key = fmt.Sprintf("%d:%s/m%d", u.ID, m.Place.Chat, u.Member.Date)
+	}
+	if ok {
+		if m.Pairing == "" {
+			m.Raw = raw
+		}
+		t.msgs = []chat.Message{m}
+	}
+	return t, nil
+}
+
+// message decodes a new or changed message. It reports false for what is no
+// message of a person: service messages, posts of channels, commands of other
+// bots, empty ones.
+func (d decoder) message(m *message, kind chat.MessageKind) (chat.Message, bool) {
+	if m.Chat == nil || m.Chat.Type == "channel" || m.ID == 0 {
+		return chat.Message{}, false
+	}
+	out := chat.Message{
+		Kind:   kind,
+		Place:  d.place(m),
+		Sender: sender(m),
+		Ref:    ref(m.Chat.ID, m.ID),
+		Group:  m.Album,
+		Files:  files(m),
+		SentAt: time.Unix(m.Date, 0).UTC(),
+	}
+	if kind == chat.KindEdit && m.Edited > 0 {
+		out.SentAt = time.Unix(m.Edited, 0).UTC()
+	}
+	d.context(m, &out)
+	ours, meant := d.words(m, &out)
+	if !ours || out.Text == "" && out.Quote == "" && len(out.Files) == 0 {
+		return chat.Message{}, false
+	}
+	out.Addressed = out.Place.Direct || meant
+	return out, true
+}
+
+// words fills in what the sender says. It reports whether the text is for us
+// or for nobody in particular, and whether it means the bot.
+func (d decoder) words(m *message, out *chat.Message) (ours, meant bool) {
+	s := newSaid(m.Text, m.Entities)
+	if m.Text == "" {
+		s = newSaid(m.Caption, m.CaptionEntities)
+	}
+	replied := m.Reply != nil && m.Reply.Topic == nil && m.Reply.From != nil && m.Reply.From.ID == d.me.ID
+	if m.forwarded() {
+		// Somebody else's words: data, whatever they look like.
+		out.Quote = strings.TrimSpace(s.text())
+		return true, replied
+	}
+	text, named := s.withoutMentions(d.me)
+	text, is, ours := command(text, d.me)
+	if !ours {
+		return false, false
+	}
+	if is {
+		text, out.Pairing = pairing(text)
+		if !out.Place.Direct || out.Kind != chat.KindText {
+			out.Pairing = "" // a code shown to a group is worth nothing
+		}
+	}
+	if text == "" {
+		text = oddContent(m)
+	}
+	out.Text = text
+	return true, named || is || replied
+}
+
+// context fills in what the message answers and what it quotes.
+func (d decoder) context(m *message, out *chat.Message) {
+	if m.Quote != nil {
+		out.Quote = strings.TrimSpace(m.Quote.Text)
+	}
+	r := m.Reply
+	// In a topic every message "replies" to the message that made the topic.
+	if r == nil || r.Topic != nil || r.ID == 0 {
+		return
+	}
+	id := m.Chat.ID
+	if r.Chat != nil {
+		id = r.Chat.ID
+	}
+	out.Reply = ref(id, r.ID)
+	if out.Quote == "" && (r.From == nil || r.From.ID != d.me.ID) {
+		out.Quote = strings.TrimSpace(r.Text + r.Caption) // one of them is empty
+	}
+}
+
+// click decodes a pressed button.
+func (d decoder) click(c *callback) (chat.Message, bool) {
+	if c.Message == nil || c.Message.Chat == nil || c.From == nil || c.Data == "" {
+		return chat.Message{}, false
+	}
+	r := ref(c.Message.Chat.ID, c.Message.ID)
+	// The number is our own message's. If its receipt is still missing, the
+	// ledger must not take it for somebody else's.
+	r.Num = 0
+	return chat.Message{
+		Kind:      chat.KindClick,
+		Place:     d.place(c.Message),
+		Sender:    person(c.From),
+		Ref:       r,
+		Data:      c.Data,
+		Addressed: true,
+		SentAt:    d.now().UTC(),
+	}, true
+}
+
+// member decodes a change of the bot's own standing in a chat.
+func (d decoder) member(c *memberChange) (chat.Message, bool) {
+	if c.Chat == nil || c.Chat.Type == "channel" || c.Old.talks() == c.New.talks() {
+		return chat.Message{}, false
+	}
+	kind := chat.KindLeft
+	if c.New.talks() {
+		kind = chat.KindJoined
+	}
+	return chat.Message{
+		Kind:      kind,
+		Place:     d.place(&message{origin: origin{Chat: c.Chat}}),
+		Sender:    person(c.From),
+		Addressed: true,
+		SentAt:    time.Unix(c.Date, 0).UTC(),
+	}, true
+}
+
+// oddContent puts content without a text of its own into words.
+func oddContent(m *message) string {
+	switch {
+	case m.Location != nil:
+		return fmt.Sprintf("location: %.6f, %.6f", m.Location.Latitude, m.Location.Longitude)
+	case m.Contact != nil:
+		return strings.Join(strings.Fields("contact: "+m.Contact.First+" "+m.Contact.Last+" "+m.Contact.Phone), " ")
+	}
+	return ""
+}

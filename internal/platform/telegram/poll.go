@@ -1,0 +1,260 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"cligate/internal/chat"
+	"cligate/internal/platform"
+)
+
+// Times of the poll loop.
+const (
+	firstPause = 500 * time.Millisecond
+	longPause  = 30 * time.Second
+	// breath is the least time between two polls that brought nothing new, in
+	// case the server does not hold them open.
+	breath = 500 * time.Millisecond
+)
+
+// poller fetches updates, hands them on, and acknowledges them afterwards. It
+// has one request in flight at most, so it never competes with itself.
+type poller struct {
+	wire    *wire
+	log     *slog.Logger
+	link    *link
+	moved   *moved
+	clicks  *clicks
+	account string
+	wait    time.Duration // how long the server holds a poll open
+	grace   time.Duration // how much longer we wait
+}
+
+// run receives until ctx ends (nil) or the token is refused.
+func (p *poller) run(ctx context.Context, me user, in platform.Inbound) error {
+	d := decoder{account: p.account, me: me, now: time.Now}
+	offset, err := p.start(ctx, in)
+	if err != nil {
+		return nil //nolint:nilerr // only the end of ctx ends start
+	}
+	var b backoff
+	for ctx.Err() == nil {
+		began := time.Now()
+		wait := p.wait
+		if p.link.unproven() {
+			wait = 0 // an answer at once tells that all is well (again)
+		}
+		raws, err := p.poll(ctx, offset, wait)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			pause, fatal := p.failed(ctx, err, &b)
+			if fatal != nil {
+				return fatal
+			}
+			sleep(ctx, pause)
+			continue
+		}
+		b.reset()
+		next := p.take(ctx, d, in, raws, offset)
+		if next == offset {
+			sleep(ctx, breath-time.Since(began))
+		}
+		offset = next
+	}
+	return nil
+}
+
+// start reads where to go on. An error means that ctx ended.
+func (p *poller) start(ctx context.Context, in platform.Inbound) (int64, error) {
+	var b backoff
+	for {
+		cursor, err := in.Cursor(ctx, p.account)
+		if err == nil {
+			n, err := strconv.ParseInt(cursor, 10, 64)
+			if err != nil || n < 0 {
+				n = 0 // from the oldest one that the server still has
+			}
+			return n, nil
+		}
+		p.link.set(ctx, troubleStorage, err)
+		if err := sleep(ctx, b.next()); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (p *poller) poll(ctx context.Context, offset int64, wait time.Duration) ([]json.RawMessage, error) {
+	var raws []json.RawMessage
+	err := p.wire.decode(ctx, request{
+		method: "getUpdates",
+		params: params{
+			"offset":          strconv.FormatInt(offset, 10),
+			"timeout":         strconv.Itoa(int(wait / time.Second)),
+			"limit":           "100",
+			"allowed_updates": wanted,
+		},
+		limit: wait + p.grace,
+	}, &raws)
+	return raws, err
+}
+
+// failed notes a failed poll and says how long to pause. fatal means that the
+// token is not accepted.
+func (p *poller) failed(ctx context.Context, err error, b *backoff) (pause time.Duration, fatal error) {
+	t := diagnose(err)
+	if t == troubleRejected {
+		// One refusal may be a hiccup of the service; two are an answer.
+		if sleep(ctx, 2*time.Second) != nil {
+			return 0, nil
+		}
+		if _, err = p.wire.me(ctx); err == nil {
+			return 0, nil
+		}
+		if t = diagnose(err); t == troubleRejected {
+			p.link.set(ctx, t, err)
+			return 0, &chat.Error{Code: chat.Denied, Detail: words[t], Err: err}
+		}
+	}
+	p.link.set(ctx, t, err)
+	pause = b.next()
+	var r *refusal
+	if errors.As(err, &r) {
+		pause = max(pause, r.After)
+	}
+	// A connection that did not answer is not used again.
+	p.wire.client.CloseIdleConnections()
+	return pause, nil
+}
+
+// diagnose says what a failed poll means.
+func diagnose(err error) trouble {
+	var r *refusal
+	if !errors.As(err, &r) {
+		var l *lost
+		if errors.As(err, &l) && l.Status != 0 {
+			return troubleForeign
+		}
+		return troubleNetwork
+	}
+	switch {
+	case r.Status == http.StatusUnauthorized, r.Status == http.StatusNotFound, r.Status == http.StatusMisdirectedRequest:
+		return troubleRejected
+	case r.Status == http.StatusConflict && r.says("webhook"):
+		return troubleWebhook
+	case r.Status == http.StatusConflict:
+		return troublePoller
+	case r.Status == http.StatusTooManyRequests:
+		return troubleBusy
+	}
+	return troubleServer
+}
+
+// take hands a batch on and returns the next offset, which acknowledges it.
+// What cannot be decoded is skipped and acknowledged with the rest.
+func (p *poller) take(ctx context.Context, d decoder, in platform.Inbound, raws []json.RawMessage, offset int64) int64 {
+	b := platform.Batch{Account: p.account}
+	var queries []string // by message
+	var orphans []string // queries that became no message
+	next := offset
+	for _, raw := range raws {
+		var id struct {
+			ID *int64 `json:"update_id"`
+		}
+		if json.Unmarshal(raw, &id) == nil && id.ID != nil {
+			// Numbers restart anywhere after a quiet week: the last one of the
+			// batch counts, be it lower than what we had.
+			next = *id.ID + 1
+		}
+		t, err := d.take(raw)
+		if err != nil {
+			p.log.WarnContext(ctx, "update skipped", "update", next-1, "err", err)
+			continue
+		}
+		if t.to != 0 {
+			p.moved.note(ctx, t.from, t.to)
+		}
+		switch {
+		case len(t.msgs) > 0:
+			b.Messages = append(b.Messages, t.msgs...)
+			queries = append(queries, t.query)
+		case t.query != "":
+			orphans = append(orphans, t.query)
+		}
+	}
+	switch {
+	case next == offset && len(b.Messages) == 0 && len(raws) > 0:
+		p.link.set(ctx, troubleUnreadable, nil)
+		return offset
+	case len(raws) == 0:
+		p.link.set(ctx, troubleNone, nil)
+		return offset
+	}
+	b.Cursor = strconv.FormatInt(next, 10)
+	acks, ok := p.hand(ctx, in, b)
+	if !ok {
+		return offset
+	}
+	for i, ack := range acks {
+		if i < len(queries) && queries[i] != "" {
+			p.clicks.answer(ctx, queries[i], b.Messages[i], ack)
+		}
+	}
+	for _, q := range orphans {
+		p.clicks.answer(ctx, q, chat.Message{}, chat.Ack{})
+	}
+	return next
+}
+
+// hand gives b to the inbox until it is durable. While it is not, nothing more
+// is fetched and nothing is acknowledged.
+func (p *poller) hand(ctx context.Context, in platform.Inbound, b platform.Batch) ([]chat.Ack, bool) {
+	var wait backoff
+	for {
+		acks, err := in.Receive(ctx, b)
+		if err == nil {
+			p.link.set(ctx, troubleNone, nil)
+			return acks, true
+		}
+		if ctx.Err() != nil {
+			return nil, false
+		}
+		p.link.set(ctx, troubleStorage, err)
+		if sleep(ctx, wait.next()) != nil {
+			return nil, false
+		}
+	}
+}
+
+// backoff doubles a pause from firstPause to longPause, with jitter.
+type backoff struct{ n int }
+
+func (b *backoff) next() time.Duration {
+	d := min(firstPause<<min(b.n, 10), longPause)
+	b.n++
+	return d/2 + rand.N(d/2+1)
+}
+
+func (b *backoff) reset() { b.n = 0 }
+
+// sleep waits for d or the end of ctx, which is its error.
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,227 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+// courier posts, changes and removes messages.
+type courier struct {
+	wire  *wire
+	log   *slog.Logger
+	moved *moved
+	calm  *calm
+	bound int // message ids looked at to settle a doubtful post
+	sweeps
+}
+
+// send carries one outbox row out.
+func (s *courier) send(ctx context.Context, o chat.Out) (chat.Ref, error) {
+	if _, err := strconv.ParseInt(o.Place.Chat, 10, 64); err != nil {
+		return chat.Ref{}, chat.E(chat.GiveUp, "not the id of a Telegram chat", nil)
+	}
+	d := newDraft(o.Place, o.Part)
+	switch o.Op {
+	case chat.OpPost:
+		d = s.rehouse(d)
+		if o.Unsure != nil {
+			return s.settle(ctx, d, o)
+		}
+		return s.post(ctx, d)
+	case chat.OpEdit, chat.OpFinish:
+		return s.edit(ctx, d, o.Target)
+	case chat.OpRemove:
+		return o.Target, s.remove(ctx, d.chat, o.Target)
+	}
+	return chat.Ref{}, chat.E(chat.GiveUp, "unknown operation "+string(o.Op), nil)
+}
+
+// rehouse sends d to the group's new id when it has one.
+func (s *courier) rehouse(d draft) draft {
+	if to, ok := s.moved.to(d.chat); ok {
+		d.chat, d.thread, d.part.ReplyTo = to, "", chat.Ref{}
+	}
+	return d
+}
+
+// post sends d as a new message, once. When the service refuses its form,
+// nothing was sent, and it is tried in the next simpler one.
+func (s *courier) post(ctx context.Context, d draft) (chat.Ref, error) {
+	for {
+		var m message
+		err := s.wire.decode(ctx, d.post(), &m)
+		if err == nil {
+			return s.posted(ctx, d, m)
+		}
+		simpler, ok := s.mend(ctx, d, err)
+		if !ok {
+			return chat.Ref{}, s.refused(d, err, true)
+		}
+		d = simpler
+	}
+}
+
+// posted makes the receipt. A message that ended up outside its topic is taken
+// back: an answer never appears in another place.
+func (s *courier) posted(ctx context.Context, d draft, m message) (chat.Ref, error) {
+	if m.ID == 0 || m.Chat == nil {
+		return chat.Ref{}, chat.E(chat.Uncertain, "Telegram sent no message id", nil)
+	}
+	r := ref(m.Chat.ID, m.ID)
+	if d.direct && d.thread != "" && strconv.FormatInt(m.Thread, 10) != d.thread {
+		s.log.WarnContext(ctx, "a message missed its topic and is taken back", "chat", d.chat, "thread", d.thread)
+		if err := s.remove(ctx, d.chat, r); err != nil {
+			s.log.WarnContext(ctx, "a message that missed its topic stays", "chat", d.chat, "err", err)
+		}
+		return chat.Ref{}, chat.E(chat.GiveUp, "the topic no longer exists", nil)
+	}
+	return r, nil
+}
+
+// mend returns the form of d to try next after err, if there is one.
+func (s *courier) mend(ctx context.Context, d draft, err error) (draft, bool) {
+	a, why := judge(err, true)
+	var r *refusal
+	switch {
+	case a == actBare && len(d.part.Buttons) > 0:
+		s.log.ErrorContext(ctx, "buttons refused, sent without", "chat", d.chat, "why", why)
+		d.part.Buttons = nil
+		return d, true
+	case a == actFile && d.part.File == nil:
+		s.log.WarnContext(ctx, "text too long, sent as a file", "chat", d.chat, "why", why)
+		return d.asFile(), true
+	case a == actMove && errors.As(err, &r) && r.Migrate != 0:
+		if from, perr := strconv.ParseInt(d.chat, 10, 64); perr == nil && from != r.Migrate {
+			s.moved.note(ctx, from, r.Migrate)
+			return s.rehouse(d), true
+		}
+	}
+	return d, false
+}
+
+// refused is the error of a call about d; the caller learns from its code what
+// to do.
+func (s *courier) refused(d draft, err error, posts bool) error {
+	out := oblige(err, posts, len(d.part.Format) > 0)
+	var e *chat.Error
+	if errors.As(out, &e) && e.Code == chat.Wait {
+		s.calm.until(d.chat, e.After)
+	}
+	return out
+}
+
+// edit gives the message target the content of d. It may be repeated.
+func (s *courier) edit(ctx context.Context, d draft, target chat.Ref) (chat.Ref, error) {
+	if target.Zero() {
+		return chat.Ref{}, chat.E(chat.GiveUp, "an edit without a message", nil)
+	}
+	if target.Chat != "" {
+		d.chat = target.Chat
+	}
+	caption := false
+	for {
+		_, err := s.wire.call(ctx, d.edit(target.ID, caption))
+		if err == nil {
+			return target, nil
+		}
+		a, _ := judge(err, false)
+		var r *refusal
+		switch {
+		case a == actDone:
+			return target, nil
+		case !caption && errors.As(err, &r) && r.says("there is no text in the message"):
+			caption = true
+		case a == actBare && len(d.part.Buttons) > 0:
+			s.log.ErrorContext(ctx, "buttons refused, edited without", "chat", d.chat, "err", err)
+			d.part.Buttons = nil
+		case a == actMove: // ids of the old group are dead
+			return chat.Ref{}, chat.E(chat.Gone, "the group has a new id", err)
+		default:
+			return chat.Ref{}, s.refused(d, err, false)
+		}
+	}
+}
+
+// remove deletes a message. One that is not there, or too old, is no error.
+func (s *courier) remove(ctx context.Context, chatID string, target chat.Ref) error {
+	if target.Zero() {
+		return nil
+	}
+	if target.Chat != "" {
+		chatID = target.Chat
+	}
+	_, err := s.wire.call(ctx, request{
+		method: "deleteMessage",
+		params: params{"chat_id": chatID, "message_id": target.ID},
+	})
+	if err == nil {
+		return nil
+	}
+	switch a, _ := judge(err, false); a {
+	case actDone, actGone, actMove:
+		return nil
+	}
+	return s.refused(draft{chat: chatID}, err, false)
+}
+
+// moved knows the groups that have a new id since they became supergroups.
+type moved struct {
+	log  *slog.Logger
+	link *link
+
+	mu  sync.Mutex
+	ids map[string]string
+}
+
+func (m *moved) note(ctx context.Context, from, to int64) {
+	f, t := strconv.FormatInt(from, 10), strconv.FormatInt(to, 10)
+	m.mu.Lock()
+	known := m.ids[f] == t
+	m.ids[f] = t
+	m.mu.Unlock()
+	if known {
+		return
+	}
+	m.log.WarnContext(ctx, "a group has a new id", "from", f, "to", t)
+	m.link.remark("group " + f + " became supergroup " + t + "; people need their rights there again")
+}
+
+func (m *moved) to(chatID string) (string, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t, ok := m.ids[chatID]
+	return t, ok
+}
+
+// calm knows in which chats the service wants fewer calls. Only signs of life
+// heed it here; the pace of messages is the sender's above.
+type calm struct {
+	mu   sync.Mutex
+	ends map[string]time.Time
+}
+
+func (c *calm) until(chatID string, d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	for k, t := range c.ends {
+		if now.After(t) {
+			delete(c.ends, k)
+		}
+	}
+	if end := now.Add(d); end.After(c.ends[chatID]) {
+		c.ends[chatID] = end
+	}
+}
+
+func (c *calm) now(chatID string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Before(c.ends[chatID])
+}

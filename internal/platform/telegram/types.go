@@ -1,0 +1,153 @@
+package telegram
+
+import "encoding/json"
+
+// The service's own objects, with the fields that are used here. They replace
+// the library's, which know no topics and fail as a whole when a field that
+// nobody needs has an unexpected type.
+
+type update struct {
+	ID       int64         `json:"update_id"`
+	Message  *message      `json:"message"`
+	Edited   *message      `json:"edited_message"`
+	Callback *callback     `json:"callback_query"`
+	Member   *memberChange `json:"my_chat_member"`
+}
+
+// wanted are the kinds of updates we ask for, in every poll: the server
+// remembers the last list it was given.
+const wanted = `["message","edited_message","callback_query","my_chat_member"]`
+
+type user struct {
+	ID       int64  `json:"id"`
+	IsBot    bool   `json:"is_bot"`
+	First    string `json:"first_name"`
+	Last     string `json:"last_name"`
+	Username string `json:"username"`
+	Language string `json:"language_code"`
+	// Only in the answer to getMe.
+	Topics  bool `json:"has_topics_enabled"`
+	ReadAll bool `json:"can_read_all_group_messages"`
+}
+
+type chatInfo struct {
+	ID    int64  `json:"id"`
+	Type  string `json:"type"`
+	Title string `json:"title"`
+	First string `json:"first_name"`
+	Last  string `json:"last_name"`
+}
+
+type message struct {
+	origin
+	content
+	Edited    int64     `json:"edit_date"`
+	Reply     *message  `json:"reply_to_message"`
+	Quote     *quote    `json:"quote"`
+	Album     string    `json:"media_group_id"`
+	MovedTo   int64     `json:"migrate_to_chat_id"`
+	MovedFrom int64     `json:"migrate_from_chat_id"`
+	Topic     *struct{} `json:"forum_topic_created"`
+}
+
+// origin says who sent a message and where.
+type origin struct {
+	ID          int64           `json:"message_id"`
+	Thread      int64           `json:"message_thread_id"`
+	InTopic     bool            `json:"is_topic_message"`
+	Date        int64           `json:"date"`
+	Chat        *chatInfo       `json:"chat"`
+	From        *user           `json:"from"`
+	SenderChat  *chatInfo       `json:"sender_chat"`
+	AutoForward bool            `json:"is_automatic_forward"`
+	Forward     json.RawMessage `json:"forward_origin"`
+	OldForward  int64           `json:"forward_date"` // older servers
+}
+
+// content is what a message carries.
+type content struct {
+	Text            string    `json:"text"`
+	Entities        []entity  `json:"entities"`
+	Caption         string    `json:"caption"`
+	CaptionEntities []entity  `json:"caption_entities"`
+	Photo           []file    `json:"photo"`
+	Document        *file     `json:"document"`
+	Voice           *file     `json:"voice"`
+	Audio           *file     `json:"audio"`
+	Video           *file     `json:"video"`
+	VideoNote       *file     `json:"video_note"`
+	Animation       *file     `json:"animation"`
+	Sticker         *file     `json:"sticker"`
+	Location        *location `json:"location"`
+	Contact         *contact  `json:"contact"`
+}
+
+type quote struct {
+	Text   string `json:"text"`
+	Manual bool   `json:"is_manual"`
+}
+
+// entity marks a piece of a text; offset and length count UTF-16 units.
+type entity struct {
+	Type     string `json:"type"`
+	Offset   int    `json:"offset"`
+	Length   int    `json:"length"`
+	URL      string `json:"url,omitempty"`
+	Language string `json:"language,omitempty"`
+	User     *user  `json:"user,omitempty"`
+}
+
+type file struct {
+	ID     string `json:"file_id"`
+	Name   string `json:"file_name"`
+	MIME   string `json:"mime_type"`
+	Size   int64  `json:"file_size"`
+	Width  int64  `json:"width"`
+	Height int64  `json:"height"`
+	Path   string `json:"file_path"` // only in the answer to getFile
+}
+
+type location struct {
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
+}
+
+type contact struct {
+	Phone string `json:"phone_number"`
+	First string `json:"first_name"`
+	Last  string `json:"last_name"`
+}
+
+type callback struct {
+	ID   string `json:"id"`
+	From *user  `json:"from"`
+	// Message is nil for a button of an inline message, and has a date of 0
+	// and no content when the service no longer gives it out.
+	Message *message `json:"message"`
+	Data    string   `json:"data"`
+}
+
+type memberChange struct {
+	Chat *chatInfo `json:"chat"`
+	From *user     `json:"from"`
+	Date int64     `json:"date"`
+	Old  member    `json:"old_chat_member"`
+	New  member    `json:"new_chat_member"`
+}
+
+type member struct {
+	Status   string `json:"status"`
+	IsMember bool   `json:"is_member"`
+	CanSend  bool   `json:"can_send_messages"`
+}
+
+// talks reports whether a member may write into its chat.
+func (m member) talks() bool {
+	switch m.Status {
+	case "creator", "administrator", "member":
+		return true
+	case "restricted":
+		return m.IsMember && m.CanSend
+	}
+	return false
+}
