@@ -14,9 +14,4 @@ type Ledger interface {
 	// Bind stores the id that the agent reported and the settings that the
 	// worker runs with. Empty values never overwrite known ones.
 	Bind(ctx context.Context, session int64, nativeID string, s chat.Settings) error
-	// Lose marks a session lost and starts its successor with a recap, for the
-	// same agent and workspace; when it was current the successor is. Turns
-	// queued for it move to the successor. A session that is lost already is
-	// not replaced again: the successor made then is returned.
-	Lose(ctx context.Context, session int64) (chat.Session, error)
 }

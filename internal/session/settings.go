@@ -1,0 +1,153 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"cligate/internal/chat"
+	"cligate/internal/worker"
+)
+
+// Live returns what the session's live worker said about itself; false when
+// its process is not alive or not ready.
+func (m *Manager) Live(session int64) (worker.Info, bool) {
+	m.mu.Lock()
+	e := m.entries[session]
+	if e == nil || e.phase != live || e.stale || !e.alive() {
+		m.mu.Unlock()
+		return worker.Info{}, false
+	}
+	w := e.w
+	m.mu.Unlock()
+	return w.Info(), true
+}
+
+// Count returns how many processes there are and how many of them a turn uses.
+func (m *Manager) Count() (all, busy int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.entries {
+		if e.gone {
+			continue
+		}
+		all++
+		if !e.idle() {
+			busy++
+		}
+	}
+	return all, busy
+}
+
+// Set changes the settings of a session and says when they apply. A live
+// worker is asked; else they are stored and the next open states them. After
+// an error nothing is stored. Empty values leave a setting as it is.
+func (m *Manager) Set(ctx context.Context, session int64, s chat.Settings) (chat.Applied, error) {
+	e := m.hold(session)
+	if e == nil {
+		return chat.AppliedReopen, m.wish(ctx, session, s)
+	}
+	defer m.letGo(e)
+	applied, err := e.w.Set(ctx, s)
+	if err != nil && e.alive() {
+		return "", fmt.Errorf("set session %d: %w", session, err)
+	}
+	if err != nil { // it died meanwhile
+		applied = chat.AppliedReopen
+	}
+	if err := m.wish(ctx, session, s); err != nil {
+		return "", err
+	}
+	if applied == chat.AppliedReopen {
+		m.outdate(e)
+	}
+	return applied, nil
+}
+
+// wish stores what the next open of a session states.
+func (m *Manager) wish(ctx context.Context, session int64, s chat.Settings) error {
+	if err := m.ledger.Bind(ctx, session, "", s); err != nil {
+		return fmt.Errorf("store settings of session %d: %w", session, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e := m.entries[session]; e != nil && e.phase == opening {
+		e.stale = true // it may have read the old ones
+	}
+	return nil
+}
+
+// outdate lets the worker serve until it is released, and no longer.
+func (m *Manager) outdate(e *entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.stale = true
+}
+
+// hold keeps the session's live worker; nil when there is none.
+func (m *Manager) hold(session int64) *entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.entries[session]
+	if e == nil || e.phase != live || !e.alive() {
+		return nil
+	}
+	e.held++
+	e.unwind()
+	return e
+}
+
+func (m *Manager) letGo(e *entry) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e.held--
+	m.rest(e)
+}
+
+// uninvited keeps the worker from being closed while a turn runs that its
+// agent started, and ends that turn when the process is gone.
+func (m *Manager) uninvited(e *entry) func(context.Context) (worker.Host, func(error)) {
+	if m.cfg.Uninvited == nil {
+		return nil
+	}
+	enter := m.cfg.Uninvited(e.id)
+	return func(ctx context.Context) (worker.Host, func(error)) {
+		m.mu.Lock()
+		e.held++
+		e.unwind()
+		m.mu.Unlock()
+		host, end := enter(ctx)
+		if host == nil {
+			m.letGo(e)
+			return nil, func(error) {}
+		}
+		return host, m.attach(e, end)
+	}
+}
+
+// attach makes sure that end is called once, by the driver or by us.
+func (m *Manager) attach(e *entry, end func(error)) func(error) {
+	var once sync.Once
+	m.mu.Lock()
+	m.turns++
+	key := m.turns
+	closer := func(err error) {
+		once.Do(func() {
+			end(err)
+			m.mu.Lock()
+			delete(e.ends, key)
+			m.mu.Unlock()
+			m.letGo(e)
+		})
+	}
+	if e.ends == nil {
+		e.ends = map[int]func(error){}
+	}
+	e.ends[key] = closer
+	gone := e.gone
+	m.mu.Unlock()
+	if gone {
+		closer(chat.E(chat.Crashed, "", nil))
+	}
+	return closer
+}

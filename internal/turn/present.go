@@ -1,0 +1,252 @@
+package turn
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"cligate/internal/chat"
+	"cligate/internal/i18n"
+)
+
+const (
+	inlineLimit = 3000 // runes of a request that are shown in the message itself
+	labelLimit  = 60   // runes of a button
+	titleLimit  = 300
+)
+
+// question is a stored ask as it is shown.
+type question struct {
+	id     int64
+	q      chat.Question
+	digest string
+	agent  string
+	lang   string
+}
+
+// complete gives an approval without options the two that it always has.
+func complete(q chat.Question, lang string) chat.Question {
+	if q.Kind == chat.AskApproval && len(q.Options) == 0 {
+		q.Options = []chat.Option{
+			{ID: "allow", Label: i18n.T(lang, "turn.allow"), Effect: chat.EffectAllow},
+			{ID: "deny", Label: i18n.T(lang, "turn.deny"), Effect: chat.EffectDeny},
+		}
+	}
+	return q
+}
+
+// replies are the messages that show the question. What is too long for a
+// message goes ahead of it as a file, whole.
+func (a question) replies() []chat.Reply {
+	body, file := a.body()
+	ask := chat.Reply{Kind: chat.ReplyAsk, Markdown: body, Buttons: a.buttons()}
+	if file == nil {
+		return []chat.Reply{ask}
+	}
+	return []chat.Reply{{Kind: chat.ReplyAsk, File: file}, ask}
+}
+
+// settled is the last of these messages after the question is closed.
+func (a question) settled(how string) chat.Reply {
+	body, _ := a.body()
+	return chat.Reply{Kind: chat.ReplyAsk, Markdown: body + "\n\n**" + escaped(how) + "**"}
+}
+
+// body is the request as a person reads it: exact, with nothing hidden.
+func (a question) body() (string, *chat.OutFile) {
+	parts := []string{a.opening()}
+	add := func(s string) {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	if t := line(a.q.Title, titleLimit); t != "" && t != strings.TrimSpace(a.q.Detail) {
+		add(escaped(t))
+	}
+	detail, file := a.detail()
+	add(detail)
+	for i, k := range a.q.Queries {
+		add(a.query(i, k))
+	}
+	add(hints(a.q.Options))
+	if a.q.Kind == chat.AskText {
+		add("_" + i18n.T(a.lang, "turn.ask.reply") + "_")
+	}
+	return strings.Join(parts, "\n\n"), file
+}
+
+func (a question) opening() string {
+	key := "turn.ask." + string(a.q.Kind)
+	if a.q.Kind == chat.AskApproval && a.q.Tool == "" {
+		key = "turn.ask.approval_plain"
+	}
+	if !i18n.Has(key) {
+		key = "turn.ask.choice"
+	}
+	return i18n.T(a.lang, key, "agent", escaped(a.agent), "tool", "**"+escaped(line(a.q.Tool, labelLimit))+"**")
+}
+
+// detail is the exact request in the message, or a file that holds it whole.
+func (a question) detail() (string, *chat.OutFile) {
+	if a.q.Detail == "" {
+		return "", nil
+	}
+	shown, hidden := visible(a.q.Detail)
+	note := ""
+	if hidden {
+		note = "\n\n_" + i18n.T(a.lang, "turn.ask.hidden") + "_"
+	}
+	if utf8.RuneCountInString(shown) > inlineLimit {
+		name := "request-" + a.digest[:12] + ".txt"
+		text := i18n.T(a.lang, "turn.ask.attached", "file", name, "digest", a.digest)
+		return text + note, &chat.OutFile{Name: name, Body: []byte(shown)}
+	}
+	if a.q.Kind == chat.AskPlan {
+		return shown + note, nil // a plan is prose
+	}
+	return fenced(shown) + note, nil
+}
+
+// query is one of the questions of a choice.
+func (a question) query(i int, k chat.Query) string {
+	var b strings.Builder
+	if len(a.q.Queries) > 1 {
+		fmt.Fprintf(&b, "%d. ", i+1)
+	}
+	if h := line(k.Header, labelLimit); h != "" {
+		fmt.Fprintf(&b, "**%s** ", escaped(h))
+	}
+	text, _ := visible(k.Text)
+	b.WriteString(text)
+	if h := hints(k.Options); h != "" {
+		b.WriteString("\n\n" + h)
+	}
+	switch {
+	case k.Multi:
+		b.WriteString("\n\n_" + i18n.T(a.lang, "turn.ask.multi") + "_")
+	case k.Free || len(k.Options) == 0:
+		b.WriteString("\n\n_" + i18n.T(a.lang, "turn.ask.free") + "_")
+	}
+	return b.String()
+}
+
+// hints lists the options that say more than fits on their button.
+func hints(os []chat.Option) string {
+	var b strings.Builder
+	for _, o := range os {
+		if o.Hint == "" && utf8.RuneCountInString(o.Label) <= labelLimit {
+			continue
+		}
+		fmt.Fprintf(&b, "- **%s**", escaped(line(o.Label, titleLimit)))
+		if h := line(o.Hint, titleLimit); h != "" {
+			b.WriteString(" – " + escaped(h))
+		}
+		b.WriteByte('\n')
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// buttons are the agent's own options, one name each: ask:<id>:<option>, or
+// ask:<id>:<query>:<option>.
+func (a question) buttons() [][]chat.Button {
+	var rows [][]chat.Button
+	prefix := "ask:" + strconv.FormatInt(a.id, 10) + ":"
+	for i, o := range a.q.Options {
+		rows = append(rows, []chat.Button{a.button(o, "", prefix+strconv.Itoa(i))})
+	}
+	for n, k := range a.q.Queries {
+		label := ""
+		if len(a.q.Queries) > 1 {
+			label = strconv.Itoa(n+1) + ": "
+		}
+		for i, o := range k.Options {
+			rows = append(rows, []chat.Button{a.button(o, label, prefix+strconv.Itoa(n)+":"+strconv.Itoa(i))})
+		}
+	}
+	return rows
+}
+
+func (a question) button(o chat.Option, prefix, data string) chat.Button {
+	b := chat.Button{Label: prefix + line(o.Label, labelLimit), Data: data}
+	if o.Label == "" {
+		b.Label = prefix + a.word(o.Effect)
+	}
+	switch o.Effect {
+	case chat.EffectAllow:
+		b.Style = "primary"
+	case chat.EffectDeny:
+		b.Style = "danger"
+	case chat.EffectSession, chat.EffectChoose:
+	}
+	return b
+}
+
+func (a question) word(e chat.Effect) string {
+	switch e {
+	case chat.EffectAllow:
+		return i18n.T(a.lang, "turn.allow")
+	case chat.EffectSession:
+		return i18n.T(a.lang, "turn.allow_session")
+	case chat.EffectDeny:
+		return i18n.T(a.lang, "turn.deny")
+	case chat.EffectChoose:
+	}
+	return "?"
+}
+
+// outcome is one line about how a closed ask ended.
+func outcome(a chat.Ask, lang string) string {
+	by := a.Answer.By.Name
+	if by == "" {
+		by = a.Answer.By.ID
+	}
+	by = line(by, labelLimit)
+	said := line(strings.Join(words(a), ", "), titleLimit)
+	switch {
+	case a.State == chat.AskExpired:
+		return i18n.T(lang, "turn.ask.expired")
+	case a.State != chat.AskAnswered:
+		return i18n.T(lang, "turn.ask.void")
+	case a.Answer.Effect == chat.EffectAllow:
+		return i18n.T(lang, "turn.ask.allowed", "by", by)
+	case a.Answer.Effect == chat.EffectSession:
+		return i18n.T(lang, "turn.ask.allowed_session", "by", by)
+	case a.Answer.Effect == chat.EffectDeny && said == "":
+		return i18n.T(lang, "turn.ask.denied", "by", by)
+	case a.Answer.Effect == chat.EffectDeny:
+		return i18n.T(lang, "turn.ask.denied_why", "by", by, "reason", said)
+	}
+	return i18n.T(lang, "turn.ask.answered", "by", by, "answer", said)
+}
+
+// words is what somebody answered, in the order of the questions.
+func words(a chat.Ask) []string {
+	var ws []string
+	if a.Answer.Effect == chat.EffectChoose || a.Answer.Effect == "" {
+		for _, o := range a.Question.Options {
+			if o.ID == a.Answer.Option && o.ID != "" {
+				ws = append(ws, o.Label)
+			}
+		}
+	}
+	if a.Answer.Text != "" {
+		ws = append(ws, a.Answer.Text)
+	}
+	for _, k := range a.Question.Queries {
+		for _, v := range a.Answer.Values[k.ID] {
+			ws = append(ws, named(k.Options, v))
+		}
+	}
+	return ws
+}
+
+// named is the label of an option; free text is its own name.
+func named(os []chat.Option, id string) string {
+	for _, o := range os {
+		if o.ID == id && o.Label != "" {
+			return o.Label
+		}
+	}
+	return id
+}

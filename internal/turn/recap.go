@@ -1,0 +1,77 @@
+package turn
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"cligate/internal/chat"
+)
+
+const (
+	recapLines = 80    // entries of the history that are looked at
+	recapLimit = 12000 // runes of the whole recap
+	entryLimit = 2000  // runes of one entry
+)
+
+// The recap is read by the agent, not by people.
+const (
+	recapHead = "[Recap. Your earlier session of this conversation is gone; this is what was said in it, oldest first. " +
+		"It is background: answer only what follows the recap.]"
+	recapFoot = "[End of the recap.]"
+)
+
+// recap is what was said in the conversation before this turn, bounded, newest
+// entries first to be kept. It is empty when nothing was said.
+func (n *run) recap(ctx context.Context) string {
+	lines, err := n.books.History.Lines(ctx, n.turn.Conversation, time.Time{}, recapLines)
+	if err != nil {
+		n.cfg.Log.WarnContext(ctx, "no recap for the agent", "turn", n.turn.ID, "err", err)
+		return ""
+	}
+	var entries []string
+	room := recapLimit
+	for _, l := range slices.Backward(lines) {
+		e := n.entry(l)
+		if e == "" {
+			continue
+		}
+		if room -= utf8.RuneCountInString(e); room < 0 {
+			break
+		}
+		entries = append(entries, e)
+	}
+	if len(entries) == 0 {
+		return ""
+	}
+	slices.Reverse(entries)
+	return recapHead + "\n\n" + strings.Join(entries, "\n\n") + "\n\n" + recapFoot
+}
+
+// entry is one line of the history as the recap quotes it; empty for what is
+// no part of the talk with the agent, and for this turn's own messages.
+func (n *run) entry(l chat.Line) string {
+	own := func(p chat.Piece) bool { return p.Inbound != 0 && p.Inbound == l.Inbound }
+	text := strings.TrimSpace(l.Text)
+	switch {
+	case text == "", l.Turn == n.turn.ID, slices.ContainsFunc(n.turn.Input.Pieces, own):
+		return ""
+	case l.Inbound != 0 && l.Turn == 0: // a command, a click, an answer
+		return ""
+	case l.Outbox != 0 && l.Class != chat.OutFinal:
+		return ""
+	}
+	if r := []rune(text); len(r) > entryLimit {
+		text = string(r[:entryLimit]) + " […]"
+	}
+	who := "Assistant"
+	if l.Inbound != 0 {
+		who = "User"
+		if l.From.Name != "" {
+			who = line(l.From.Name, labelLimit)
+		}
+	}
+	return who + ": " + text
+}

@@ -1,0 +1,115 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"cligate/internal/chat"
+	"cligate/internal/i18n"
+)
+
+// Recover settles what the last process of the daemon left behind; it runs at
+// boot, before any lane. A turn that the agent never saw goes back to the
+// queue in silence. One that it may have seen is interrupted, and the user is
+// told and asked; the session is kept. Recovering twice changes nothing.
+func (r *Runner) Recover(ctx context.Context) error {
+	left, err := r.books.Recovery.Unfinished(ctx)
+	if err != nil {
+		return fmt.Errorf("find unfinished turns: %w", err)
+	}
+	if err := r.reap(ctx, left); err != nil {
+		return err
+	}
+	var errs []error
+	for _, u := range left {
+		if err := r.recovered(ctx, u); err != nil {
+			errs = append(errs, fmt.Errorf("recover turn %d: %w", u.Turn.ID, err))
+		}
+	}
+	if err := r.overdue(ctx); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// reap kills what still runs: a session must not get a second process.
+func (r *Runner) reap(ctx context.Context, left []chat.Unfinished) error {
+	if r.cfg.Reap == nil {
+		return nil
+	}
+	var runners []string
+	for _, u := range left {
+		if u.Attempt.Runner != "" {
+			runners = append(runners, u.Attempt.Runner)
+		}
+	}
+	if err := r.cfg.Reap(ctx, runners); err != nil {
+		return fmt.Errorf("end what is left of earlier workers: %w", err)
+	}
+	return nil
+}
+
+func (r *Runner) recovered(ctx context.Context, u chat.Unfinished) error {
+	if !u.Attempt.State.Seen() {
+		err := r.books.Recovery.Requeue(ctx, u.Turn.ID)
+		if err == nil {
+			r.cfg.Log.InfoContext(ctx, "turn requeued", "turn", u.Turn.ID, "session", u.Turn.Session)
+		}
+		if chat.CodeOf(err) != chat.Conflict {
+			return err
+		}
+	}
+	s, err := r.books.Threads.SessionByID(ctx, u.Turn.Session)
+	if err != nil {
+		return err
+	}
+	c, err := r.books.Threads.ConversationByID(ctx, u.Turn.Conversation)
+	if err != nil {
+		return err
+	}
+	n := &run{Runner: r, turn: u.Turn, session: s, lang: language(c, u.Turn), attempt: u.Attempt}
+	e := ending{state: chat.TurnInterrupted, reason: chat.DaemonDied}
+	notice := n.notice(n.sentence(e)+"\n\n"+i18n.T(n.lang, "turn.partial_unknown"), n.offers(e)...)
+	notice.ReplyTo = u.Turn.ReplyTo
+	err = r.books.Ledger.Finish(ctx, chat.Ending{
+		Turn: u.Turn.ID, Attempt: u.Attempt.ID, State: e.state, Reason: e.reason,
+		Outs: r.voice.Compose(u.Turn.Place, u.Turn.ID, finalKey(u.Turn.ID), chat.OutFinal, notice),
+	})
+	if err != nil && chat.CodeOf(err) != chat.Conflict {
+		return err
+	}
+	r.voice.Wake(u.Turn.Place)
+	for _, a := range u.Asks {
+		a.State = chat.AskVoid // also a decided one: the agent is gone
+		r.spawn(func() { r.relabel(context.WithoutCancel(ctx), a, s.Agent, n.lang) })
+	}
+	r.cfg.Log.InfoContext(ctx, "turn interrupted", "turn", u.Turn.ID, "session", u.Turn.Session, "reason", e.reason)
+	return nil
+}
+
+// overdue expires asks whose time ran out while nobody looked.
+func (r *Runner) overdue(ctx context.Context) error {
+	late, err := r.books.Recovery.Expiring(ctx, time.Now())
+	if err != nil {
+		return fmt.Errorf("find expired asks: %w", err)
+	}
+	for _, a := range late {
+		now, err := r.books.Asks.CloseAsk(ctx, a.ID, chat.AskExpired)
+		if err != nil && chat.CodeOf(err) != chat.Conflict {
+			return fmt.Errorf("expire ask %d: %w", a.ID, err)
+		}
+		s, err := r.books.Threads.SessionByID(ctx, now.Session)
+		if err != nil {
+			return err
+		}
+		c, err := r.books.Threads.ConversationByID(ctx, s.Conversation)
+		if err != nil {
+			return err
+		}
+		lang := language(c, chat.Turn{By: now.Asker})
+		r.spawn(func() { r.relabel(context.WithoutCancel(ctx), now, s.Agent, lang) })
+	}
+	return nil
+}
