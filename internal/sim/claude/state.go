@@ -1,0 +1,204 @@
+package claude
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Entry is one line of the journal.
+type Entry struct {
+	At      time.Time `json:"at"`
+	PID     int       `json:"pid"`
+	Session string    `json:"session,omitempty"`
+	// Kind is start, resume, prompt (given to it), begin (it works at it), ask,
+	// answer, tool (it ran), interrupt, result, exit, child (a process that
+	// must not outlive it), overlap (a second live process of the session).
+	Kind string   `json:"kind"`
+	ID   string   `json:"id,omitempty"` // of the prompt
+	Text string   `json:"text,omitempty"`
+	Args []string `json:"args,omitempty"`
+	Pid  int      `json:"child,omitempty"`
+}
+
+// Journal reads the journal of a state directory; a missing one is empty.
+func Journal(dir string) ([]Entry, error) {
+	f, err := os.Open(filepath.Join(dir, "journal.jsonl"))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var all []Entry
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 64<<20)
+	for sc.Scan() {
+		var e Entry
+		if err := json.Unmarshal(sc.Bytes(), &e); err != nil {
+			return all, fmt.Errorf("read the journal: %w", err)
+		}
+		all = append(all, e)
+	}
+	return all, sc.Err()
+}
+
+// state is what survives the process.
+type state struct {
+	dir     string
+	journal *os.File
+
+	mu      sync.Mutex
+	current string   // session id
+	file    *os.File // the transcript
+	lock    *os.File
+}
+
+func stateDir() string {
+	for _, v := range []string{"SIM_CLAUDE_DIR", "CLAUDE_CONFIG_DIR"} {
+		if d := os.Getenv(v); d != "" {
+			return d
+		}
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = os.TempDir()
+	}
+	return filepath.Join(home, ".claude")
+}
+
+func openState() (*state, error) {
+	s := &state{dir: stateDir()}
+	for _, d := range []string{"projects", "locks"} {
+		if err := os.MkdirAll(filepath.Join(s.dir, d), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	s.journal, err = os.OpenFile(filepath.Join(s.dir, "journal.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	return s, err
+}
+
+// note writes one line of the journal; a single write, so that lines of
+// several processes never mix and a kill leaves whole ones.
+func (s *state) note(e Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.At, e.PID = time.Now(), os.Getpid()
+	if e.Session == "" {
+		e.Session = s.current
+	}
+	line, err := json.Marshal(e)
+	if err == nil {
+		_, err = s.journal.Write(append(line, '\n'))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "journal:", err)
+	}
+}
+
+// unknownSession is what the real one says about an id that it does not know.
+type unknownSession struct{ id string }
+
+func (u *unknownSession) Error() string { return "No conversation found with session ID: " + u.id }
+
+// session finds or makes the session that the options name and returns the
+// user's earlier texts.
+func (s *state) session(o options) (id string, past []string, err error) {
+	id, kind := o.session, "start"
+	switch {
+	case o.resume != "":
+		id, kind = o.resume, "resume"
+		if !ids.MatchString(id) {
+			return "", nil, &unknownSession{id}
+		}
+		if past, err = s.read(id); err != nil || len(past) == 0 {
+			return "", nil, &unknownSession{id}
+		}
+	case id == "":
+		id = uuid.NewString()
+	default:
+		if _, err := os.Stat(s.path(id)); err == nil {
+			return "", nil, fmt.Errorf("Session ID %s is already in use.", id) //nolint:staticcheck // the real one's words
+		}
+	}
+	s.use(id)
+	s.note(Entry{Kind: kind, Args: o.args})
+	return id, past, nil
+}
+
+// use makes id the session of this process.
+func (s *state) use(id string) {
+	s.mu.Lock()
+	s.current = id
+	if s.file != nil {
+		_ = s.file.Close()
+		s.file = nil
+	}
+	s.mu.Unlock()
+	f, err := os.OpenFile(filepath.Join(s.dir, "locks", id), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "lock:", err)
+		return
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		s.note(Entry{Kind: "overlap"})
+	}
+	s.lock = f // kept open: the lock ends with the process
+}
+
+func (s *state) path(id string) string { return filepath.Join(s.dir, "projects", id+".jsonl") }
+
+type spoken struct {
+	Role string `json:"role"`
+	Text string `json:"text"`
+	ID   string `json:"uuid,omitempty"`
+}
+
+func (s *state) read(id string) ([]string, error) {
+	f, err := os.Open(s.path(id))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var past []string
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 64<<20)
+	for sc.Scan() {
+		var m spoken
+		if json.Unmarshal(sc.Bytes(), &m) == nil && m.Role == "user" { // a torn last line is skipped
+			past = append(past, m.Text)
+		}
+	}
+	return past, sc.Err()
+}
+
+// remember appends to the transcript.
+func (s *state) remember(m spoken) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
+		f, err := os.OpenFile(s.path(s.current), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "transcript:", err)
+			return
+		}
+		s.file = f
+	}
+	line, err := json.Marshal(m)
+	if err == nil {
+		_, err = s.file.Write(append(line, '\n'))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "transcript:", err)
+	}
+}

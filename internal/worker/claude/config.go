@@ -1,0 +1,130 @@
+package claude
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"cligate/internal/chat"
+	"cligate/internal/worker"
+)
+
+// Config are the driver's settings.
+type Config struct {
+	Command string   // name or path of the executable; empty = "claude"
+	Args    []string // further arguments from the operator, put before ours
+	Env     []string // "NAME=value", "NAME" or "PREFIX*" (inherited), beside what the driver inherits anyway
+
+	StartTimeout   time.Duration // until a new session is ready; 0 = 30 s
+	ResumeTimeout  time.Duration // until a resumed session is ready; 0 = 90 s
+	ControlTimeout time.Duration // for one control request; 0 = 10 s
+	// Grace is how long the agent may take to end a cancelled turn before its
+	// process is ended; 0 = 2 s.
+	Grace   time.Duration
+	MaxLine int // cap of one line of output in bytes; 0 = 32 MiB
+}
+
+// Validate reports every setting that cannot work.
+func (c Config) Validate() error {
+	var errs []error
+	for _, d := range []struct {
+		name string
+		v    time.Duration
+	}{
+		{"start timeout", c.StartTimeout},
+		{"resume timeout", c.ResumeTimeout},
+		{"control timeout", c.ControlTimeout},
+		{"grace", c.Grace},
+	} {
+		if d.v < 0 {
+			errs = append(errs, fmt.Errorf("%s %v is negative", d.name, d.v))
+		}
+	}
+	if c.MaxLine < 0 {
+		errs = append(errs, fmt.Errorf("line cap %d is negative", c.MaxLine))
+	}
+	return errors.Join(errs...)
+}
+
+func (c Config) withDefaults() Config {
+	if c.Command == "" {
+		c.Command = "claude"
+	}
+	for _, d := range []struct {
+		v   *time.Duration
+		def time.Duration
+	}{
+		{&c.StartTimeout, 30 * time.Second},
+		{&c.ResumeTimeout, 90 * time.Second},
+		{&c.ControlTimeout, 10 * time.Second},
+		{&c.Grace, 2 * time.Second},
+	} {
+		if *d.v == 0 {
+			*d.v = d.def
+		}
+	}
+	return c
+}
+
+// allowed is what the agent inherits or is told beside what every agent
+// inherits: its own provider's settings, and quiet manners.
+var allowed = []string{
+	"ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_*", "IS_SANDBOX",
+	"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+}
+
+// defaultMode is the agent's own name for asking before it acts.
+const defaultMode = "default"
+
+// modes are the permission modes that a conversation may choose. The one that
+// asks nothing at all is left out on purpose: approvals belong to people.
+var modes = []string{defaultMode, "acceptEdits", "plan", "dontAsk"}
+
+var (
+	modelGrammar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}(\[1m\])?$`)
+	uuidGrammar  = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+)
+
+// checkSettings refuses what must never become an argument.
+func checkSettings(s chat.Settings) error {
+	if s.Model != "" && !modelGrammar.MatchString(s.Model) {
+		return chat.E(chat.Invalid, "model", fmt.Errorf("model name %q", s.Model))
+	}
+	if s.Mode != "" && !slices.Contains(modes, s.Mode) {
+		return chat.E(chat.Invalid, "mode: "+strings.Join(modes, ", "), fmt.Errorf("permission mode %q", s.Mode))
+	}
+	return nil
+}
+
+func checkSpec(s worker.Spec) error {
+	for _, id := range []string{s.NativeID, s.Seed} {
+		if id != "" && !uuidGrammar.MatchString(id) {
+			return chat.E(chat.Invalid, "session id", fmt.Errorf("session id %q is no UUID", id))
+		}
+	}
+	return checkSettings(chat.Settings{Model: s.Model, Mode: s.Mode})
+}
+
+// arguments returns the command line for a session: a new one with id, or the
+// one with id resumed.
+func (c Config) arguments(id string, resume bool, s worker.Spec) []string {
+	args := slices.Clone(c.Args)
+	args = append(args,
+		"-p", "--input-format=stream-json", "--output-format=stream-json", "--verbose",
+		"--include-partial-messages", "--permission-prompt-tool=stdio")
+	if resume {
+		args = append(args, "--resume="+id)
+	} else {
+		args = append(args, "--session-id="+id)
+	}
+	if s.Model != "" {
+		args = append(args, "--model="+s.Model)
+	}
+	if s.Mode != "" {
+		args = append(args, "--permission-mode="+s.Mode)
+	}
+	return args
+}

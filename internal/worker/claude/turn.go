@@ -1,0 +1,214 @@
+package claude
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"cligate/internal/chat"
+	"cligate/internal/worker"
+)
+
+// turn is one Prompt: the messages that belong to it, and how it ends. Runs of
+// the agent are bound to it by the ids of messages, never by counting results:
+// the agent merges messages, and starts runs by itself.
+type turn struct {
+	ctx   context.Context // the events' context; cancelled when Prompt returns
+	host  worker.Host
+	quiet atomic.Bool    // nothing is reported any more
+	asks  sync.WaitGroup // open questions
+	sent  chan struct{}  // closed when the prompt was written and reported, or could not be
+	abort chan error     // the reader's wish to end the turn early
+	done  chan struct{}  // closed when the agent has ended the turn
+
+	mu       sync.Mutex
+	messages map[string]lifeState
+	over     bool
+	err      error // of the last run
+	usage    chat.Usage
+	tasks    map[string]bool // background work that the turn started and that goes on
+}
+
+// lifeState is the life of a message that was sent to the agent.
+type lifeState string
+
+// The states; the agent's own names where it has one.
+const (
+	lifeWritten   lifeState = "written"
+	lifeStarted   lifeState = "started"
+	lifeCompleted lifeState = "completed"
+	lifeCancelled lifeState = "cancelled"
+)
+
+func newTurn(ctx context.Context, host worker.Host, id string) *turn {
+	return &turn{
+		ctx: ctx, host: host,
+		sent: make(chan struct{}), abort: make(chan error, 1), done: make(chan struct{}),
+		messages: map[string]lifeState{id: lifeWritten},
+		tasks:    map[string]bool{},
+	}
+}
+
+// join adds a message to a turn that runs; false when it is over already.
+func (t *turn) join(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over || t.quiet.Load() {
+		return false
+	}
+	t.messages[id] = lifeWritten
+	return true
+}
+
+// leave takes back a message that could not be written.
+func (t *turn) leave(id string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.messages, id)
+	t.settle()
+}
+
+// owns reports whether id is a message of this turn.
+func (t *turn) owns(id string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.messages[id]
+	return ok
+}
+
+// mark notes what the agent says about a message and returns what was known
+// before. The end of a message that was begun is not noted: the result of its
+// run tells more.
+func (t *turn) mark(id string, s lifeState) (before lifeState) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before = t.messages[id]
+	if before == lifeWritten {
+		t.messages[id] = s
+		t.settle()
+	}
+	return before
+}
+
+// admit counts a question in; false when the turn takes none any more.
+func (t *turn) admit() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.over || t.quiet.Load() {
+		return false
+	}
+	t.asks.Add(1)
+	return true
+}
+
+// close makes sure that nothing joins the turn any more.
+func (t *turn) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.quiet.Store(true)
+	t.over = true
+}
+
+// startAll notes that the agent works at everything that was written, for an
+// agent that does not tell.
+func (t *turn) startAll() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, s := range t.messages {
+		if s == lifeWritten {
+			t.messages[id] = lifeStarted
+		}
+	}
+}
+
+// waiting returns the messages that the agent has not begun with.
+func (t *turn) waiting() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var ids []string
+	for id, s := range t.messages {
+		if s == lifeWritten {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// ran notes the end of a run. The turn is over with it, unless a message that
+// was steered in came too late for this run: the agent goes on with that one.
+func (t *turn) ran(u chat.Usage, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id, s := range t.messages {
+		if s == lifeStarted {
+			t.messages[id] = lifeCompleted
+		}
+	}
+	t.err = err
+	t.usage = sum(t.usage, u)
+	t.settle()
+}
+
+// settle ends the turn when nothing is left to come; t.mu is held.
+func (t *turn) settle() {
+	for _, s := range t.messages {
+		if s == lifeWritten || s == lifeStarted {
+			return
+		}
+	}
+	if !t.over {
+		t.over = true
+		close(t.done)
+	}
+}
+
+// outcome is how the turn ended.
+func (t *turn) outcome() (chat.Usage, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.usage, t.err
+}
+
+// give up asks Prompt to end the turn with err.
+func (t *turn) giveUp(err error) {
+	select {
+	case t.abort <- err:
+	default: // it is on its way already
+	}
+}
+
+// task notes background work: begun or ended.
+func (t *turn) task(id string, begun bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if begun {
+		t.tasks[id] = true
+	} else {
+		delete(t.tasks, id)
+	}
+}
+
+// background returns the work that goes on beside the turn.
+func (t *turn) background() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	ids := make([]string, 0, len(t.tasks))
+	for id := range maps.Keys(t.tasks) {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// sum adds the figures of two runs of one turn.
+func sum(a, b chat.Usage) chat.Usage {
+	b.In += a.In
+	b.Out += a.Out
+	b.CostUSD += a.CostUSD
+	b.Took += a.Took
+	if b.Model == "" {
+		b.Model = a.Model
+	}
+	b.Window, b.Used = max(a.Window, b.Window), max(a.Used, b.Used)
+	return b
+}
