@@ -133,12 +133,16 @@ func (s *stream) lines(r *http.Request) error {
 	}
 }
 
+// line says one line. What the board has a form of is said as a change.
 func (s *stream) line(r *http.Request, l chat.Line) error {
+	s.at.mark = advance(s.at.mark, []chat.Line{l})
+	if _, changed := s.view.a.board.form(s.view.chat, l.Key); changed {
+		return nil
+	}
 	ms, err := s.view.lines(r.Context(), []chat.Line{l})
 	if err != nil {
 		return err
 	}
-	s.at.mark = advance(s.at.mark, []chat.Line{l})
 	for i := range ms {
 		if err := s.say(api.Event{Kind: api.EventMessage, Message: &ms[i]}); err != nil {
 			return err
