@@ -177,7 +177,7 @@ func (v Runs) Expiring(ctx context.Context, at time.Time) ([]chat.Ask, error) {
 }
 
 func (v Asks) many(ctx context.Context, where string, args ...any) (as []chat.Ask, err error) {
-	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+	err = v.readOpen(ctx, func(ctx context.Context, h handle) (err error) {
 		as, err = list(ctx, h, scanAsk, `SELECT `+askCols+` `+where, args...)
 		return err
 	})

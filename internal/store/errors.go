@@ -24,6 +24,10 @@ func explain(err error) error {
 		return chat.E(chat.Unavailable, "the disk is full", err)
 	case errors.Is(err, sql.ErrConnDone), err.Error() == "sql: database is closed":
 		return chat.E(chat.Unavailable, "the ledger is closed", err)
+	case isCode(err, sqlite3.ErrBusy), isCode(err, sqlite3.ErrLocked):
+		return chat.E(chat.Unavailable, "another program has locked the database", err)
+	case isCode(err, sqlite3.ErrIoErr):
+		return chat.E(chat.Unavailable, "the disk reports an error", err)
 	case isCode(err, sqlite3.ErrReadonly):
 		return chat.E(chat.Unavailable, "the database cannot be written: the disk is read-only", err)
 	case isCode(err, sqlite3.ErrNotADB):

@@ -79,7 +79,7 @@ func (t *tx) voidAsks(ctx context.Context, turn int64) error {
 // Unfinished is described at turn.Recovery. An answer that was given after the
 // newest question of the turn may not have arrived: the agent had not gone on.
 func (v Runs) Unfinished(ctx context.Context) (us []chat.Unfinished, err error) {
-	err = v.read(ctx, func(ctx context.Context, h handle) error {
+	err = v.readOpen(ctx, func(ctx context.Context, h handle) error {
 		us = nil
 		turns, err := list(ctx, h, scanTurn, `SELECT `+turnCols+` WHERE t.state IN ('running', 'waiting') ORDER BY t.id`)
 		if err != nil {

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"time"
@@ -59,12 +60,12 @@ func (v History) Lines(ctx context.Context, conversation int64, before time.Time
 		until = math.MaxInt64
 	}
 	err = v.read(ctx, func(ctx context.Context, h handle) error {
-		said, err := list(ctx, h, scanSaid, `SELECT `+saidCols+`
+		said, err := list(ctx, h, v.sound(scanSaid), `SELECT `+saidCols+`
 WHERE i.conversation = ? AND i.at < ? AND `+wasSaid+` ORDER BY i.id DESC LIMIT ?`, conversation, until, limit)
 		if err != nil {
 			return err
 		}
-		posted, err := list(ctx, h, scanPosted, `SELECT `+postedCols+`
+		posted, err := list(ctx, h, v.sound(scanPosted), `SELECT `+postedCols+`
 WHERE o.place IN (SELECT id FROM place WHERE conversation = ?) AND o.at < ? AND o.class <> 'progress' AND `+wasPosted+`
 ORDER BY o.id DESC LIMIT ?`, conversation, until, limit)
 		if err != nil {
@@ -82,9 +83,30 @@ func byTime(a, b chat.Line) int {
 		cmp.Compare(a.Inbound, b.Inbound), cmp.Compare(a.Outbox, b.Outbox))
 }
 
-// newest orders lines and keeps the last of them.
-func newest(ls []chat.Line, limit int) []chat.Line {
+// sound leaves damaged rows out of a history, with a word in the log: the
+// other lines are good.
+func (c *core) sound(scan func(row) (chat.Line, error)) func(row) (chat.Line, error) {
+	return func(r row) (chat.Line, error) {
+		l, err := scan(r)
+		var d *damaged
+		if errors.As(err, &d) {
+			c.w.log.Error("history line is damaged; left out", "table", d.table, "row", d.id, "err", err)
+			return chat.Line{}, nil
+		}
+		return l, err
+	}
+}
+
+// ordered sorts lines and removes what sound left empty.
+func ordered(ls []chat.Line) []chat.Line {
+	ls = slices.DeleteFunc(ls, func(l chat.Line) bool { return l.Inbound == 0 && l.Outbox == 0 })
 	slices.SortFunc(ls, byTime)
+	return ls
+}
+
+// newest keeps the last lines.
+func newest(ls []chat.Line, limit int) []chat.Line {
+	ls = ordered(ls)
 	return ls[max(0, len(ls)-limit):]
 }
 

@@ -135,7 +135,7 @@ func (v Inbox) Cursor(ctx context.Context, account string) (string, error) {
 
 // Unrouted is described at router.Inbox.
 func (v Inbox) Unrouted(ctx context.Context, limit int) (ins []chat.Inbound, err error) {
-	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+	err = v.readOpen(ctx, func(ctx context.Context, h handle) (err error) {
 		ins, err = list(ctx, h, scanInbound, `SELECT `+inboundCols+`
 WHERE i.state IN ('new', 'asked') AND i.state = 'new' ORDER BY i.id LIMIT ?`, limit)
 		return err
@@ -145,7 +145,7 @@ WHERE i.state IN ('new', 'asked') AND i.state = 'new' ORDER BY i.id LIMIT ?`, li
 
 // Aged is described at router.Inbox.
 func (v Inbox) Aged(ctx context.Context, place int64) (ins []chat.Inbound, err error) {
-	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+	err = v.readOpen(ctx, func(ctx context.Context, h handle) (err error) {
 		ins, err = list(ctx, h, scanInbound, `SELECT `+inboundCols+`
 WHERE i.state IN ('new', 'asked') AND i.state = 'asked' AND i.place = ? ORDER BY i.id`, place)
 		return err

@@ -59,13 +59,22 @@ func (t *tx) insertOut(ctx context.Context, o chat.Out) error {
 	if o.Op == "" {
 		o.Op = chat.OpPost
 	}
-	_, err = t.exec(ctx, `INSERT INTO outbox
+	n, err := t.exec(ctx, `INSERT INTO outbox
 (idem_key, place, channel, turn, seq, ask, class, op, target, body, crc, state, due_at, at)
 SELECT ?1, p.id, p.account || '/' || p.chat, ?3,
 	CASE ?3 WHEN 0 THEN 0 ELSE (SELECT coalesce(max(seq), 0) + 1 FROM outbox WHERE turn = ?3 AND turn > 0) END,
 	?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?11 FROM place p WHERE p.id = ?2
 ON CONFLICT (idem_key) DO NOTHING`,
 		o.Key, o.Place.ID, o.Turn, o.Ask, o.Class, o.Op, target, body, crc, micros(o.DueAt), micros(t.now))
+	if err != nil || n == 1 {
+		return err
+	}
+	// Known already, or for a place that is not there: that must not pass as
+	// stored.
+	_, err = first(ctx, t, value[int64], `SELECT id FROM outbox WHERE idem_key = ?`, o.Key)
+	if chat.CodeOf(err) == chat.Missing {
+		return missing("place", o.Place.ID)
+	}
 	return err
 }
 
@@ -81,7 +90,7 @@ WHERE `+isOpen+` AND p.parked = 0 ORDER BY o.channel`)
 
 // NextOut is described at reply.Outbox. Rows of a parked channel wait.
 func (v Outbox) NextOut(ctx context.Context, channel string) (o chat.Out, err error) {
-	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+	err = v.readOpen(ctx, func(ctx context.Context, h handle) (err error) {
 		o, err = first(ctx, h, scanOut, `SELECT `+outCols+` WHERE o.channel = ? AND `+isOpen+` AND p.parked = 0
 ORDER BY o.state = 'sending' DESC, o.id LIMIT 1`, channel)
 		return err

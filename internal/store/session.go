@@ -135,18 +135,7 @@ func (v Sessions) Lose(ctx context.Context, session int64) (next chat.Session, e
 		if err != nil {
 			return err
 		}
-		next, err = t.sessionOf(ctx, -session)
-		if err == nil || chat.CodeOf(err) != chat.Missing {
-			return err
-		}
-		if _, err := t.exec(ctx, `UPDATE session SET state = 'lost' WHERE id = ?`, session); err != nil {
-			return fmt.Errorf("lose session %d: %w", session, err)
-		}
-		next, err = t.newSession(ctx, chat.NewSession{
-			Conversation: s.Conversation, Agent: s.Agent, Workspace: s.Workspace, Model: s.Model, Mode: s.Mode,
-			Title: s.Title, Recap: true, Cause: -session,
-		})
-		if err != nil {
+		if next, err = t.successor(ctx, s); err != nil {
 			return err
 		}
 		if _, err := t.exec(ctx, `UPDATE turn SET session = ? WHERE session = ? AND state = 'queued'`, next.ID, session); err != nil {
@@ -156,6 +145,30 @@ func (v Sessions) Lose(ctx context.Context, session int64) (next chat.Session, e
 		return err
 	})
 	return next, err
+}
+
+// successor finds the session that took over from a lost one, over as many
+// losses as there were, or makes it.
+func (t *tx) successor(ctx context.Context, s chat.Session) (chat.Session, error) {
+	first := s.ID
+	for s.ID == first || s.State == chat.SessionLost {
+		next, err := t.sessionOf(ctx, -s.ID)
+		switch {
+		case err == nil:
+			s = next
+			continue
+		case chat.CodeOf(err) != chat.Missing:
+			return next, fmt.Errorf("find successor: %w", err)
+		}
+		if _, err := t.exec(ctx, `UPDATE session SET state = 'lost' WHERE id = ?`, s.ID); err != nil {
+			return next, fmt.Errorf("lose session %d: %w", s.ID, err)
+		}
+		return t.newSession(ctx, chat.NewSession{
+			Conversation: s.Conversation, Agent: s.Agent, Workspace: s.Workspace, Model: s.Model, Mode: s.Mode,
+			Title: s.Title, Recap: true, Cause: -s.ID,
+		})
+	}
+	return s, nil
 }
 
 // Begun is described at session.Ledger.

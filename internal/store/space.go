@@ -131,7 +131,7 @@ func (s *space) turn(ok bool, cause error) {
 	if changed {
 		s.state = Health{OK: ok, Since: s.now()}
 		if !ok {
-			s.state.Detail = "the disk is full: new messages are not taken until there is room"
+			s.state.Detail = fmt.Sprintf("the disk is full: new messages are not taken until %d MiB are free", 2*max(s.size, 0)>>20+1)
 		}
 	}
 	h := s.state

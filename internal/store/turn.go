@@ -120,7 +120,7 @@ func (v Turns) TurnByID(ctx context.Context, id int64) (chat.Turn, error) {
 }
 
 func (v Turns) one(ctx context.Context, where string, args ...any) (q chat.Turn, err error) {
-	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+	err = v.readOpen(ctx, func(ctx context.Context, h handle) (err error) {
 		q, err = first(ctx, h, scanTurn, `SELECT `+turnCols+` `+where, args...)
 		return err
 	})
@@ -129,7 +129,7 @@ func (v Turns) one(ctx context.Context, where string, args ...any) (q chat.Turn,
 
 // Queued is described at router.Turns.
 func (v Turns) Queued(ctx context.Context, session int64) (qs []chat.Turn, err error) {
-	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+	err = v.readOpen(ctx, func(ctx context.Context, h handle) (err error) {
 		qs, err = list(ctx, h, scanTurn, `SELECT `+turnCols+` WHERE t.session = ? AND t.state = 'queued' ORDER BY t.id`, session)
 		return err
 	})

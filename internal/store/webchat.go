@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"math"
-	"slices"
 
 	"cligate/internal/chat"
 )
@@ -40,7 +39,7 @@ func (v WebChats) Tail(ctx context.Context, account, chatID string, before chat.
 func (v WebChats) Since(ctx context.Context, account, chatID string, after chat.Mark, limit int) (ls []chat.Line, err error) {
 	err = v.read(ctx, func(ctx context.Context, h handle) error {
 		all, err := v.lines(ctx, h, `> ? AND `, `ASC`, account, chatID, after, limit)
-		slices.SortFunc(all, byTime)
+		all = ordered(all)
 		ls = all[:min(limit, len(all))]
 		return err
 	})
@@ -49,12 +48,12 @@ func (v WebChats) Since(ctx context.Context, account, chatID string, after chat.
 
 // lines reads both tables on one side of the mark.
 func (v WebChats) lines(ctx context.Context, h handle, side, order, account, chatID string, m chat.Mark, limit int) ([]chat.Line, error) {
-	said, err := list(ctx, h, scanSaid, `SELECT `+saidCols+` WHERE i.place `+ofChat+` AND i.id `+side+wasSaid+`
+	said, err := list(ctx, h, v.sound(scanSaid), `SELECT `+saidCols+` WHERE i.place `+ofChat+` AND i.id `+side+wasSaid+`
 ORDER BY i.id `+order+` LIMIT ?`, account, chatID, m.Inbound, limit)
 	if err != nil {
 		return nil, err
 	}
-	posted, err := list(ctx, h, scanPosted, `SELECT `+postedCols+` WHERE o.place `+ofChat+` AND o.id `+side+wasPosted+`
+	posted, err := list(ctx, h, v.sound(scanPosted), `SELECT `+postedCols+` WHERE o.place `+ofChat+` AND o.id `+side+wasPosted+`
 ORDER BY o.id `+order+` LIMIT ?`, account, chatID, m.Outbox, limit)
 	return append(said, posted...), err
 }

@@ -155,8 +155,9 @@ func (w *writer) batch(ctx context.Context, rs []*request) {
 	if isNoSpace(err) && w.space.full(err) {
 		err = w.commit(ctx, rs)
 	}
-	if err != nil && len(rs) > 1 {
-		// One of them broke the transaction of all: each for itself.
+	var broke *brokenBy
+	if len(rs) > 1 && (errors.As(err, &broke) || isNoSpace(err)) {
+		// One of them spoiled the transaction of all: each for itself.
 		for _, r := range rs {
 			if err := w.commit(ctx, []*request{r}); err != nil {
 				r.err = err
@@ -176,11 +177,12 @@ func (w *writer) batch(ctx context.Context, rs []*request) {
 // written; the error of a single request is noted in it.
 func (w *writer) commit(ctx context.Context, rs []*request) error {
 	if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return fmt.Errorf("begin: %w", err)
+		// Should an earlier rollback have failed, this is the next chance.
+		return errors.Join(fmt.Errorf("begin: %w", err), w.rollback(ctx))
 	}
 	for _, r := range rs {
 		if err := w.one(ctx, r, len(rs) > 1); err != nil {
-			return errors.Join(err, w.rollback(ctx))
+			return errors.Join(&brokenBy{err}, w.rollback(ctx))
 		}
 	}
 	if _, err := w.conn.ExecContext(ctx, "COMMIT"); err != nil {
@@ -188,6 +190,12 @@ func (w *writer) commit(ctx context.Context, rs []*request) error {
 	}
 	return nil
 }
+
+// brokenBy is the error of a request that ended the transaction of all.
+type brokenBy struct{ error }
+
+// Unwrap returns the request's own error.
+func (b *brokenBy) Unwrap() error { return b.error }
 
 // one runs a request. Its own error undoes it alone: by a savepoint, or, when
 // it is alone, with its transaction.
