@@ -21,6 +21,9 @@ type draft struct {
 	thread string
 	direct bool
 	part   chat.Part
+	// rehoused says that chat is not the place's own any more: the group has a
+	// new id.
+	rehoused bool
 }
 
 // newDraft addresses a part. The General topic of a group has no thread id on

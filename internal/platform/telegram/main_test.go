@@ -202,3 +202,5 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
+
+func asError(err error, e **chat.Error) bool { return errors.As(err, e) }

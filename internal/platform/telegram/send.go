@@ -45,7 +45,7 @@ func (s *courier) send(ctx context.Context, o chat.Out) (chat.Ref, error) {
 // rehouse sends d to the group's new id when it has one.
 func (s *courier) rehouse(d draft) draft {
 	if to, ok := s.moved.to(d.chat); ok {
-		d.chat, d.thread, d.part.ReplyTo = to, "", chat.Ref{}
+		d.chat, d.thread, d.part.ReplyTo, d.rehoused = to, "", chat.Ref{}, true
 	}
 	return d
 }
@@ -74,6 +74,9 @@ func (s *courier) posted(ctx context.Context, d draft, m message) (chat.Ref, err
 		return chat.Ref{}, chat.E(chat.Uncertain, "Telegram sent no message id", nil)
 	}
 	r := ref(m.Chat.ID, m.ID)
+	if d.rehoused {
+		r.Num = 0 // it counts in the new group's space, not in the place's
+	}
 	if d.direct && d.thread != "" && strconv.FormatInt(m.Thread, 10) != d.thread {
 		s.log.WarnContext(ctx, "a message missed its topic and is taken back", "chat", d.chat, "thread", d.thread)
 		if err := s.remove(ctx, d.chat, r); err != nil {

@@ -124,7 +124,7 @@ func candidates(u chat.Unsure, bound int) (ids []int64, over bool) {
 // cannot go on now.
 func (s *courier) look(ctx context.Context, d *draft, w *sweep, id int64) (bool, error) {
 	num := strconv.FormatInt(id, 10)
-	for {
+	for waits := 0; ; {
 		_, err := s.wire.call(ctx, d.edit(num, d.part.File != nil))
 		if err == nil {
 			if w.took.Zero() {
@@ -150,9 +150,10 @@ func (s *courier) look(ctx context.Context, d *draft, w *sweep, id int64) (bool,
 			*d = simpler
 		case actWait:
 			var r *refusal
-			if !errors.As(err, &r) || r.After > shortWait {
+			if !errors.As(err, &r) || r.After > shortWait || waits == 2 {
 				return false, err
 			}
+			waits++
 			if sleep(ctx, max(r.After, time.Second)) != nil {
 				return false, err
 			}
