@@ -1,6 +1,9 @@
 package chat
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // MayDecide reports whether p with role r, spoken where the ask was shown, may
 // answer a: who asked for the turn, or an operator.
@@ -27,4 +30,18 @@ func (q Question) Unanswered(got map[string][]string) int {
 		_, ok := got[k.ID]
 		return !ok
 	})
+}
+
+// Value is what the agent hears when o is chosen in a query.
+func (o Option) Value() string {
+	if o.ID != "" {
+		return o.ID
+	}
+	return o.Label
+}
+
+// Same reports whether a says the same as b, whoever says it.
+func (a Answer) Same(b Answer) bool {
+	return a.Option == b.Option && a.Effect == b.Effect && a.Text == b.Text &&
+		maps.EqualFunc(a.Values, b.Values, slices.Equal[[]string])
 }

@@ -43,11 +43,14 @@ type Asks interface {
 	Decide(ctx context.Context, d chat.Decision) (chat.Ask, error)
 	// AskByID returns an ask.
 	AskByID(ctx context.Context, id int64) (chat.Ask, error)
+	// Fill stores a partial answer of an open ask; chat.Conflict when it is
+	// not open.
+	Fill(ctx context.Context, ask int64, a chat.Answer) error
 }
 
 // Places knows where people talk.
 type Places interface {
-	// Ensure stores a place that nobody was heard in yet and returns it with
-	// its row; a known place is returned as it is stored.
-	Ensure(ctx context.Context, p chat.Place) (chat.Place, error)
+	// Ensure finds or makes the row of a place and returns it with its
+	// conversation.
+	Ensure(ctx context.Context, p chat.Place) (chat.Place, int64, error)
 }

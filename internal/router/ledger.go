@@ -61,6 +61,12 @@ type QueueControl interface {
 	Choose(ctx context.Context, turn int64, choice string) error
 }
 
+// Endings ends turns that the ledger takes for running and nobody runs.
+type Endings interface {
+	// Finish is described at turn.Ledger.
+	Finish(ctx context.Context, e chat.Ending) error
+}
+
 // Conversations keeps conversations and their sessions.
 type Conversations interface {
 	ConversationByID(ctx context.Context, id int64) (chat.Conversation, error)
@@ -88,8 +94,8 @@ type Asks interface {
 	AskOfMessage(ctx context.Context, place int64, msg string) (chat.Ask, error)
 	// Decide is described at receive.Asks.
 	Decide(ctx context.Context, d chat.Decision) (chat.Ask, error)
-	// Fill stores a partial answer of an open ask (one of several questions):
-	// the Values of a replace those of the same question, the others stay.
+	// Fill stores a partial answer of an open ask (one of several questions);
+	// chat.Conflict when it is not open.
 	Fill(ctx context.Context, ask int64, a chat.Answer) error
 }
 

@@ -1,0 +1,105 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cligate/internal/chat"
+)
+
+// agent is /agent [name]: which coding agent works here. A change replaces the
+// session.
+func agent(ctx context.Context, s *Set, c Call) (Result, error) {
+	all := s.Agents.List()
+	if c.Arg == "" {
+		return s.offerAgents(c, all), nil
+	}
+	name, err := word(c.Arg)
+	if err != nil {
+		return Result{}, err
+	}
+	i := slices.IndexFunc(all, func(a Agent) bool { return a.Name == name })
+	if i < 0 {
+		names := make([]string, len(all))
+		for n, a := range all {
+			names[n] = a.Name
+		}
+		return unknown(c, "agent_unknown", name, names), nil
+	}
+	if c.Conv.Agent != name {
+		c.Conv.Agent, c.Conv.Model, c.Conv.Mode = name, "", "" // the wishes were meant for the other agent
+	}
+	return s.change(ctx, c, "agent", all[i].Title, all[i].note(c))
+}
+
+// note is a line about an agent that cannot work yet.
+func (a Agent) note(c Call) string {
+	if a.Ready {
+		return ""
+	}
+	return "\n" + c.text("agent_not_ready", "agent", a.Title, "hint", a.Hint)
+}
+
+// change stores the wishes in c.Conv and, when the session does not serve
+// them, replaces it. what is the key of the sentence about it.
+func (s *Set) change(ctx context.Context, c Call, what, value, note string) (Result, error) {
+	cur, used, err := s.current(ctx, c)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
+		return Result{}, fmt.Errorf("keep wishes: %w", err)
+	}
+	if cur.Serves(c.Conv) {
+		return notice(c.text(what+"_already", what, value) + note), nil
+	}
+	before, err := s.replace(ctx, &c, "")
+	if err != nil {
+		return Result{}, err
+	}
+	text := c.text(what+"_set", what, value) + note
+	if !used { // nothing was said in the earlier session: nothing to return to
+		return notice(text), nil
+	}
+	return s.replaced(ctx, c, before, text+"\n"+c.text("new", "session", c.Conv.Session))
+}
+
+func (s *Set) offerAgents(c Call, all []Agent) Result {
+	lines := []string{c.text("agent_choose")}
+	var rows [][]chat.Button
+	for _, a := range all {
+		line := fmt.Sprintf("%s (%s)", a.Title, a.Name)
+		if a.Name == c.Conv.Agent {
+			line += " · " + c.text("session_current")
+		}
+		if !a.Ready {
+			line += " · " + a.Hint
+		}
+		lines = append(lines, line)
+		if data := "agent:" + a.Name; a.Name != c.Conv.Agent && len(data) <= maxData {
+			rows = addButton(rows, 3, chat.Button{Label: a.Title, Data: data})
+		}
+	}
+	return notice(strings.Join(lines, "\n"), rows...)
+}
+
+func (s *Set) agentTitle(name string) string {
+	for _, a := range s.Agents.List() {
+		if a.Name == name && a.Title != "" {
+			return a.Title
+		}
+	}
+	return name
+}
+
+// unknown says that a name is none of those that there are, and which one may
+// have been meant.
+func unknown(c Call, key, name string, names []string) Result {
+	text := c.text(key, "name", name, "names", strings.Join(names, ", "))
+	if near := Nearest(name, names); near != "" {
+		text += "\n" + c.text("meant", "name", near)
+	}
+	return notice(text)
+}

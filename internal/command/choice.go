@@ -1,0 +1,130 @@
+package command
+
+import (
+	"context"
+	"fmt"
+
+	"cligate/internal/chat"
+)
+
+// What can be chosen about a turn that did not come to its natural end.
+const (
+	choiceContinue = "continue"
+	choiceRetry    = "retry"
+	choiceDrop     = "drop"
+)
+
+// resume is /continue and [Continue]: a new turn that goes on where the named
+// one was interrupted.
+func resume(ctx context.Context, s *Set, c Call) (Result, error) {
+	t, r, err := s.ended(ctx, c)
+	if err != nil || r != nil {
+		return deref(r), err
+	}
+	if t.State == chat.TurnSucceeded {
+		return c.say("continue_none"), nil
+	}
+	in := chat.Input{Pieces: []chat.Piece{{Text: c.text("continue_prompt")}}}
+	return s.choose(ctx, c, t, choiceContinue, in)
+}
+
+// retry is /retry and [Retry]: the same input once more.
+func retry(ctx context.Context, s *Set, c Call) (Result, error) {
+	t, r, err := s.ended(ctx, c)
+	if err != nil || r != nil {
+		return deref(r), err
+	}
+	in := chat.Input{Pieces: make([]chat.Piece, len(t.Input.Pieces))}
+	copy(in.Pieces, t.Input.Pieces)
+	for i := range in.Pieces {
+		in.Pieces[i].Inbound = 0 // the messages stay bound to the old turn
+	}
+	if len(in.Pieces) == 0 {
+		return c.say("retry_none"), nil
+	}
+	return s.choose(ctx, c, t, choiceRetry, in)
+}
+
+// drop is [Drop]: the turn is left as it is.
+func drop(ctx context.Context, s *Set, c Call) (Result, error) {
+	t, r, err := s.ended(ctx, c)
+	if err != nil || r != nil {
+		return deref(r), err
+	}
+	if err := s.note(ctx, t, choiceDrop); err != nil {
+		return Result{}, err
+	}
+	return c.say("dropped"), nil
+}
+
+func deref(r *Result) Result {
+	if r == nil {
+		return Result{}
+	}
+	return *r
+}
+
+// ended returns the turn that the call is about, the last one of the session
+// when it names none. A result instead of a turn says why there is none to
+// choose about.
+func (s *Set) ended(ctx context.Context, c Call) (chat.Turn, *Result, error) {
+	refuse := func(key string, args ...any) (chat.Turn, *Result, error) {
+		r := c.say(key, args...)
+		return chat.Turn{}, &r, nil
+	}
+	var t chat.Turn
+	var err error
+	switch {
+	case c.Arg != "":
+		t, err = s.turn(ctx, c, c.Arg)
+	case c.Conv.Session == 0:
+		return refuse("retry_none")
+	default:
+		t, err = s.Turns.LastTurn(ctx, c.Conv.Session)
+		if chat.CodeOf(err) == chat.Missing {
+			return refuse("retry_none")
+		}
+	}
+	switch {
+	case err != nil:
+		return t, nil, fmt.Errorf("read turn: %w", err)
+	case !t.State.Final():
+		return refuse("retry_runs")
+	case t.Choice != "":
+		return refuse("chosen", "choice", c.text("choice_"+t.Choice))
+	case !may(c, t):
+		return t, nil, chat.E(chat.Denied, "", nil)
+	}
+	return t, nil, nil
+}
+
+// choose orders the turn that continues or repeats t, in t's session, and
+// notes the choice: in this order, so that a refused turn leaves the buttons
+// alive. Calls for one conversation come one after the other.
+func (s *Set) choose(ctx context.Context, c Call, t chat.Turn, choice string, in chat.Input) (Result, error) {
+	req := Request{Call: c, Input: in, Session: t.Session, Names: t.ID}
+	switch sess, err := s.Conversations.SessionByID(ctx, t.Session); {
+	case err != nil:
+		return Result{}, fmt.Errorf("read session: %w", err)
+	case sess.State != chat.SessionOpen:
+		req.Session = 0
+	}
+	wake, err := s.Desk.Submit(ctx, req)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := s.note(ctx, t, choice); err != nil {
+		return Result{}, err
+	}
+	return Result{Wake: wake}, nil
+}
+
+// note keeps the choice. A turn that offers none (it succeeded) is left alone.
+func (s *Set) note(ctx context.Context, t chat.Turn, choice string) error {
+	switch err := s.Queue.Choose(ctx, t.ID, choice); chat.CodeOf(err) {
+	case chat.CodeNone, chat.Conflict, chat.Missing:
+		return nil
+	default:
+		return fmt.Errorf("note choice: %w", err)
+	}
+}

@@ -1,0 +1,191 @@
+// Package command carries out slash commands and the buttons that stand for
+// them. It is called by the router for messages that passed the access gate.
+//
+// The commands are a table: one entry and one file each, with the least role
+// that may use it. Every command works from the ledger and needs no live
+// process, and every one may be carried out twice with the effect of once: a
+// daemon that died between the effect and the end of the message repeats it.
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+
+	"cligate/internal/chat"
+	"cligate/internal/i18n"
+)
+
+// Workspace is a directory that conversations may choose.
+type Workspace struct {
+	Name string
+	Path string
+}
+
+// Config are the knobs of a Set.
+type Config struct {
+	Workspaces []Workspace // in the order in which they are offered; the first one is the default
+	Log        *slog.Logger
+}
+
+// Validate reports what is wrong with c.
+func (c Config) Validate() error {
+	var bad []error
+	if len(c.Workspaces) == 0 {
+		bad = append(bad, errors.New("command: no workspace"))
+	}
+	for i, w := range c.Workspaces {
+		if w.Name == "" || w.Path == "" {
+			bad = append(bad, fmt.Errorf("command: workspace %d has no name or no path", i))
+		}
+		if slices.ContainsFunc(c.Workspaces[:i], func(o Workspace) bool { return o.Name == w.Name }) {
+			bad = append(bad, fmt.Errorf("command: two workspaces are named %q", w.Name))
+		}
+	}
+	return errors.Join(bad...)
+}
+
+// Call is one command of one person.
+type Call struct {
+	In   chat.Inbound
+	Conv chat.Conversation // agent and workspace are filled in
+	Lang string
+	Name string // of the command, without the slash
+	Arg  string // what follows the name, trimmed
+}
+
+func (c Call) text(key string, args ...any) string {
+	return i18n.T(c.Lang, "command."+key, args...)
+}
+
+// Result is what a command leaves to its caller.
+type Result struct {
+	Replies []chat.Reply
+	Wake    int64 // the session whose queue is to be looked at once the replies are stored; 0 = none
+}
+
+// say is the result of most commands: one notice.
+func (c Call) say(key string, args ...any) Result { return notice(c.text(key, args...)) }
+
+func notice(text string, rows ...[]chat.Button) Result {
+	return Result{Replies: []chat.Reply{{Kind: chat.ReplyNotice, Markdown: text, Buttons: rows}}}
+}
+
+// failed is the result of a command that could not be carried out.
+func failed(code chat.Code, detail string) (Result, error) {
+	return Result{}, chat.E(code, detail, nil)
+}
+
+// clicked reports whether a button stood for the command.
+func (c Call) clicked() bool { return c.In.Kind == chat.KindClick }
+
+// spec is one command.
+type spec struct {
+	name  string
+	verb  string // what its buttons' data begins with; empty = no button
+	least chat.Role
+	quiet bool // a button or an alias only: not in the help
+	run   func(ctx context.Context, s *Set, c Call) (Result, error)
+}
+
+// table lists all commands in the order of the help.
+func table() []spec {
+	return []spec{
+		{name: "new", least: chat.RoleMember, run: fresh},
+		{name: "stop", verb: "stop", least: chat.RoleMember, run: stop},
+		{name: "status", least: chat.RoleViewer, run: status},
+		{name: "queue", least: chat.RoleMember, run: queue},
+		{name: "cancel", verb: "rm", least: chat.RoleMember, run: cancel},
+		{name: "sessions", least: chat.RoleMember, run: sessions},
+		{name: "use", verb: "use", least: chat.RoleMember, run: use},
+		{name: "undo", verb: "undo", least: chat.RoleMember, run: undo},
+		{name: "retry", verb: "retry", least: chat.RoleMember, run: retry},
+		{name: "continue", verb: "cont", least: chat.RoleMember, run: resume},
+		{name: "agent", verb: "agent", least: chat.RoleMember, run: agent},
+		{name: "model", verb: "model", least: chat.RoleMember, run: model},
+		{name: "workspace", verb: "ws", least: chat.RoleMember, run: workspace},
+		{name: "approve", least: chat.RoleMember, run: approve},
+		{name: "deny", least: chat.RoleMember, run: deny},
+		{name: "whoami", least: chat.RoleViewer, run: whoami},
+		{name: "help", least: chat.RoleViewer, run: help},
+		{name: "start", least: chat.RoleViewer, quiet: true, run: start},
+		{name: "drop", verb: "drop", least: chat.RoleMember, quiet: true, run: drop},
+		{name: "run", verb: "run", least: chat.RoleMember, quiet: true, run: release},
+		{name: "clear", verb: "clear", least: chat.RoleMember, quiet: true, run: clearQueue},
+	}
+}
+
+// Deps is what the commands work with.
+type Deps struct {
+	Conversations Conversations
+	Turns         Turns
+	Queue         QueueControl
+	Asks          Asks
+	Desk          Desk
+	Workers       Workers
+	Agents        Agents
+}
+
+// Set is the commands of one daemon. It may be used from many goroutines.
+type Set struct {
+	Deps
+	cfg   Config
+	table []spec
+}
+
+// New makes the set.
+func New(d Deps, cfg Config) (*Set, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Set{Deps: d, cfg: cfg, table: table()}, nil
+}
+
+func (s *Set) find(name string) (spec, bool) {
+	i := slices.IndexFunc(s.table, func(p spec) bool { return p.name == name })
+	if i < 0 {
+		return spec{}, false
+	}
+	return s.table[i], true
+}
+
+// Has reports whether name is one of our commands.
+func (s *Set) Has(name string) bool {
+	_, ok := s.find(name)
+	return ok
+}
+
+// Run carries out c and returns what to say about it. An error has a code
+// whose text the caller says; chat.Denied when the role does not allow it.
+func (s *Set) Run(ctx context.Context, c Call) (Result, error) {
+	p, ok := s.find(c.Name)
+	if !ok {
+		return failed(chat.Missing, c.Name)
+	}
+	if !c.In.Role.Covers(p.least) {
+		return failed(chat.Denied, "")
+	}
+	return p.run(ctx, s, c)
+}
+
+// Entry is one line of a command menu.
+type Entry struct {
+	Name string
+	Help string
+}
+
+// Menu lists the commands for a service that shows a menu of them.
+func (s *Set) Menu(lang string) []Entry {
+	var out []Entry
+	for _, p := range s.table {
+		if !p.quiet {
+			out = append(out, Entry{Name: p.name, Help: i18n.T(lang, "command.help_"+p.name)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,109 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+// defaultModel is the word for the agent's own choice.
+const defaultModel = "default"
+
+// patience bounds what a command asks of a live process: the router's other
+// conversations wait meanwhile.
+const patience = 2 * time.Second
+
+// model is /model [name]: the model of this conversation. The session is kept
+// unless its agent declares the change incompatible.
+func model(ctx context.Context, s *Set, c Call) (Result, error) {
+	if c.Arg == "" {
+		return s.offerModels(c), nil
+	}
+	name, err := word(c.Arg)
+	if err != nil {
+		return Result{}, err
+	}
+	c.Conv.Model = name
+	if name == defaultModel {
+		c.Conv.Model = ""
+	}
+	applied, err := s.applyModel(ctx, c, name)
+	switch chat.CodeOf(err) {
+	case chat.CodeNone:
+	case chat.Unsupported:
+		return s.changeModel(ctx, c, name)
+	case chat.ModelUnknown, chat.Invalid:
+		return unknown(c, "model_unknown", name, s.models(c)), nil
+	default:
+		s.cfg.Log.WarnContext(ctx, "model not set in the live worker", "session", c.Conv.Session, "err", err)
+		applied = chat.AppliedNext
+	}
+	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
+		return Result{}, fmt.Errorf("keep wishes: %w", err)
+	}
+	return c.say("model_set", "model", name, "when", c.text("applies_"+string(applied))), nil
+}
+
+// applyModel tells the session's worker, if there is one.
+func (s *Set) applyModel(ctx context.Context, c Call, name string) (chat.Applied, error) {
+	if c.Conv.Session == 0 {
+		return chat.AppliedNext, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return s.Workers.Set(ctx, c.Conv.Session, chat.Settings{Model: name})
+}
+
+// changeModel replaces the session: its agent cannot change the model of a
+// session that has begun.
+func (s *Set) changeModel(ctx context.Context, c Call, name string) (Result, error) {
+	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
+		return Result{}, fmt.Errorf("keep wishes: %w", err)
+	}
+	before, err := s.replace(ctx, &c, "")
+	if err != nil {
+		return Result{}, err
+	}
+	text := c.text("model_replaced", "model", name) + "\n" + c.text("new", "session", c.Conv.Session)
+	return s.replaced(ctx, c, before, text)
+}
+
+// models are the names that the agent offers, as far as is known.
+func (s *Set) models(c Call) []string {
+	if info, ok := s.Workers.Live(c.Conv.Session); ok && len(info.Models) > 0 {
+		return info.Models
+	}
+	for _, a := range s.Agents.List() {
+		if a.Name == c.Conv.Agent {
+			return a.Models
+		}
+	}
+	return nil
+}
+
+func (s *Set) offerModels(c Call) Result {
+	now := c.Conv.Model
+	if info, ok := s.Workers.Live(c.Conv.Session); ok && info.Model != "" {
+		now = info.Model
+	}
+	if now == "" {
+		now = c.text("model_default")
+	}
+	names := s.models(c)
+	lines := []string{c.text("model_now", "model", now)}
+	if len(names) == 0 {
+		return notice(lines[0] + "\n" + c.text("model_none"))
+	}
+	lines = append(lines, c.text("model_choose"), strings.Join(names, ", "))
+	var rows [][]chat.Button
+	for _, n := range append(slices.Clone(names), defaultModel) {
+		if data := "model:" + n; len(data) <= maxData && argRule.MatchString(n) {
+			rows = addButton(rows, 2, chat.Button{Label: n, Data: data})
+		}
+	}
+	return notice(strings.Join(lines, "\n"), rows...)
+}

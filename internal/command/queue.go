@@ -1,0 +1,211 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"cligate/internal/chat"
+)
+
+// queue is /queue [run|clear]: what waits, each row removable.
+func queue(ctx context.Context, s *Set, c Call) (Result, error) {
+	switch strings.ToLower(c.Arg) {
+	case "":
+	case "run":
+		return release(ctx, s, c)
+	case "clear":
+		return clearQueue(ctx, s, c)
+	default:
+		return failed(chat.Invalid, clip(c.Arg))
+	}
+	ids, err := s.busy(ctx, c)
+	if err != nil {
+		return Result{}, err
+	}
+	var lines []string
+	var rows [][]chat.Button
+	for _, session := range ids {
+		waiting, err := s.Turns.Queued(ctx, session)
+		if err != nil {
+			return Result{}, fmt.Errorf("read queue: %w", err)
+		}
+		l, r := queued(c, session, waiting)
+		lines, rows = append(lines, l...), append(rows, r...)
+	}
+	if len(lines) == 0 {
+		return c.say("queue_empty"), nil
+	}
+	return notice(c.text("queue", "n", len(lines))+"\n"+strings.Join(lines, "\n"), rows...), nil
+}
+
+// busy returns the current session and those in which a turn runs.
+func (s *Set) busy(ctx context.Context, c Call) ([]int64, error) {
+	ids, err := s.Desk.Running(ctx, c.Conv)
+	if err != nil {
+		return nil, err
+	}
+	if c.Conv.Session != 0 && !slices.Contains(ids, c.Conv.Session) {
+		ids = append(ids, c.Conv.Session)
+	}
+	return ids, nil
+}
+
+// mostRows bounds the buttons of a list; the commands take the other rows.
+const mostRows = 8
+
+// queued shows the waiting turns of one session.
+func queued(c Call, session int64, waiting []chat.Turn) (lines []string, rows [][]chat.Button) {
+	held := false
+	for i, t := range waiting {
+		line := fmt.Sprintf("#%d · %s", t.ID, clip(summary(t.Input)))
+		if t.Held {
+			held = true
+			line += " · " + c.text("held")
+		}
+		lines = append(lines, line)
+		if i < mostRows {
+			rows = append(rows, []chat.Button{{Label: c.text("button_remove", "n", t.ID), Data: id("rm", t.ID)}})
+		}
+	}
+	if held {
+		rows = append(rows, heldRow(c, session))
+	}
+	return lines, rows
+}
+
+// summary is an input in one line for people: the words, or the files.
+func summary(in chat.Input) string {
+	var parts []string
+	for _, p := range in.Pieces {
+		if p.Text != "" {
+			parts = append(parts, p.Text)
+			continue
+		}
+		for _, f := range p.Files {
+			parts = append(parts, "["+f.Kind+" "+f.Name+"]")
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// release is [Run] and /queue run: what was held runs.
+func release(ctx context.Context, s *Set, c Call) (Result, error) {
+	session, err := s.owned(ctx, c)
+	if err != nil {
+		return Result{}, err
+	}
+	n, err := s.Queue.Release(ctx, session)
+	if err != nil {
+		return Result{}, fmt.Errorf("release queue: %w", err)
+	}
+	if n == 0 {
+		return c.say("queue_none_held"), nil
+	}
+	r := c.say("queue_runs", "n", n)
+	r.Wake = session
+	return r, nil
+}
+
+// clearQueue is [Clear], which removes what is held, and /queue clear, which
+// removes all that waits. Members remove their own messages only.
+func clearQueue(ctx context.Context, s *Set, c Call) (Result, error) {
+	session, err := s.owned(ctx, c)
+	if err != nil {
+		return Result{}, err
+	}
+	waiting, err := s.Turns.Queued(ctx, session)
+	if err != nil {
+		return Result{}, fmt.Errorf("read queue: %w", err)
+	}
+	removed, others := 0, 0
+	for _, t := range waiting {
+		switch {
+		case c.clicked() && !t.Held:
+		case !may(c, t):
+			others++
+		default:
+			if err := s.Queue.Withdraw(ctx, t.ID, nil); err == nil {
+				removed++
+			} else if chat.CodeOf(err) != chat.Conflict { // it has started meanwhile
+				return Result{}, fmt.Errorf("withdraw turn %d: %w", t.ID, err)
+			}
+		}
+	}
+	r := c.say("queue_cleared", "n", removed)
+	if others > 0 {
+		r = c.say("queue_cleared_own", "n", removed, "others", others)
+	}
+	r.Wake = session
+	return r, nil
+}
+
+// owned returns the session that a button or the conversation names; it must
+// be the conversation's own.
+func (s *Set) owned(ctx context.Context, c Call) (int64, error) {
+	if !c.clicked() {
+		if c.Conv.Session == 0 {
+			return 0, chat.E(chat.Missing, "", nil)
+		}
+		return c.Conv.Session, nil
+	}
+	n, err := number(c.Arg)
+	if err != nil {
+		return 0, err
+	}
+	sess, err := s.Conversations.SessionByID(ctx, n)
+	if err != nil {
+		return 0, fmt.Errorf("read session: %w", err)
+	}
+	if sess.Conversation != c.Conv.ID {
+		return 0, chat.E(chat.Missing, "", nil)
+	}
+	return n, nil
+}
+
+// cancel is /cancel n and [Remove]: one waiting turn is taken back.
+func cancel(ctx context.Context, s *Set, c Call) (Result, error) {
+	if c.Arg == "" {
+		return queue(ctx, s, c)
+	}
+	t, err := s.turn(ctx, c, c.Arg)
+	if err != nil {
+		return Result{}, err
+	}
+	if !may(c, t) {
+		return failed(chat.Denied, "")
+	}
+	switch err := s.Queue.Withdraw(ctx, t.ID, nil); {
+	case err == nil, t.State == chat.TurnWithdrawn:
+		r := c.say("cancel", "n", t.ID, "text", clip(summary(t.Input)))
+		r.Wake = t.Session // a turn may have waited for this one
+		return r, nil
+	case chat.CodeOf(err) == chat.Conflict:
+		return c.say("cancel_late", "n", t.ID), nil
+	default:
+		return Result{}, fmt.Errorf("withdraw turn: %w", err)
+	}
+}
+
+// turn returns the turn that arg names; it must be the conversation's own.
+func (s *Set) turn(ctx context.Context, c Call, arg string) (chat.Turn, error) {
+	n, err := number(arg)
+	if err != nil {
+		return chat.Turn{}, err
+	}
+	t, err := s.Turns.TurnByID(ctx, n)
+	if err != nil {
+		return t, fmt.Errorf("read turn: %w", err)
+	}
+	if t.Conversation != c.Conv.ID {
+		return chat.Turn{}, chat.E(chat.Missing, "", nil)
+	}
+	return t, nil
+}
+
+// may reports whether the caller may take back or repeat t: it is theirs, or
+// nobody's, or they are an operator.
+func may(c Call, t chat.Turn) bool {
+	return c.In.Role.Covers(chat.RoleOperator) || t.By.ID == "" || t.By.ID == c.In.Sender.ID
+}

@@ -1,0 +1,157 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+const pageSize = 10
+
+// sessions is /sessions [page]: the conversation's sessions, last used first.
+func sessions(ctx context.Context, s *Set, c Call) (Result, error) {
+	page := int64(1)
+	if c.Arg != "" {
+		var err error
+		if page, err = number(c.Arg); err != nil {
+			return Result{}, err
+		}
+	}
+	all, err := s.Conversations.Sessions(ctx, c.Conv.ID)
+	if err != nil {
+		return Result{}, fmt.Errorf("read sessions: %w", err)
+	}
+	pages := int64(len(all)+pageSize-1) / pageSize
+	if len(all) == 0 {
+		return c.say("sessions_none"), nil
+	}
+	page = min(page, pages)
+	from := int(page-1) * pageSize
+	shown := all[from:min(from+pageSize, len(all))]
+	lines := []string{c.text("sessions", "n", len(all))}
+	var rows [][]chat.Button
+	for _, one := range shown {
+		line, err := s.line(ctx, c, one)
+		if err != nil {
+			return Result{}, err
+		}
+		lines = append(lines, line)
+		if one.State == chat.SessionOpen && one.ID != c.Conv.Session {
+			rows = addButton(rows, 5, chat.Button{Label: fmt.Sprintf("#%d", one.ID), Data: id("use", one.ID)})
+		}
+	}
+	if pages > 1 {
+		lines = append(lines, c.text("sessions_page", "page", page, "pages", pages))
+	}
+	return notice(strings.Join(lines, "\n"), rows...), nil
+}
+
+// addButton puts b into the last row while there is room in it.
+func addButton(rows [][]chat.Button, perRow int, b chat.Button) [][]chat.Button {
+	if n := len(rows); n > 0 && len(rows[n-1]) < perRow {
+		rows[n-1] = append(rows[n-1], b)
+		return rows
+	}
+	return append(rows, []chat.Button{b})
+}
+
+// line shows one session.
+func (s *Set) line(ctx context.Context, c Call, one chat.Session) (string, error) {
+	title := one.Title
+	if title == "" {
+		switch t, err := s.Turns.LastTurn(ctx, one.ID); chat.CodeOf(err) {
+		case chat.CodeNone:
+			title = clip(summary(t.Input))
+		case chat.Missing:
+			title = c.text("session_empty")
+		default:
+			return "", fmt.Errorf("read last turn: %w", err)
+		}
+	}
+	parts := []string{fmt.Sprintf("#%d", one.ID), s.agentTitle(one.Agent), s.workspaceName(one.Workspace), title, c.ago(time.Since(one.UsedAt))}
+	switch {
+	case one.ID == c.Conv.Session:
+		parts = append(parts, c.text("session_current"))
+	case one.State == chat.SessionLost:
+		parts = append(parts, c.text("session_lost"))
+	}
+	return strings.Join(parts, " · "), nil
+}
+
+// ago says how long something is past, in one unit.
+func (c Call) ago(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return c.text("ago_seconds", "n", max(0, int(d/time.Second)))
+	case d < time.Hour:
+		return c.text("ago_minutes", "n", int(d/time.Minute))
+	case d < 48*time.Hour:
+		return c.text("ago_hours", "n", int(d/time.Hour))
+	}
+	return c.text("ago_days", "n", int(d/(24*time.Hour)))
+}
+
+// use is /use n and the buttons of /sessions: an earlier session becomes
+// current.
+func use(ctx context.Context, s *Set, c Call) (Result, error) {
+	if c.Arg == "" {
+		return sessions(ctx, s, c)
+	}
+	n, err := number(c.Arg)
+	if err != nil {
+		return Result{}, err
+	}
+	return s.goTo(ctx, c, n)
+}
+
+// undo is /undo and the [Undo] button: back to the session before the last
+// replacement.
+func undo(ctx context.Context, s *Set, c Call) (Result, error) {
+	if c.clicked() {
+		return use(ctx, s, c)
+	}
+	if c.Conv.Previous == 0 {
+		return c.say("undo_none"), nil
+	}
+	cur, err := s.Conversations.SessionByID(ctx, c.Conv.Session)
+	if err != nil {
+		return Result{}, fmt.Errorf("read session: %w", err)
+	}
+	// An earlier session that came into use after this command was stored: the
+	// command was carried out before the daemon died. Once more would turn it
+	// into its opposite.
+	if cur.CreatedAt.Before(c.In.At) && cur.UsedAt.After(c.In.At) {
+		return c.say("use_already", "session", cur.ID), nil
+	}
+	return s.goTo(ctx, c, c.Conv.Previous)
+}
+
+// goTo makes a session current. The wishes for model and mode follow it:
+// those of another agent would mean nothing to it.
+func (s *Set) goTo(ctx context.Context, c Call, n int64) (Result, error) {
+	before := c.Conv.Session
+	if n == before {
+		return c.say("use_already", "session", n), nil
+	}
+	sess, err := s.Conversations.UseSession(ctx, c.Conv.ID, n)
+	switch chat.CodeOf(err) {
+	case chat.CodeNone:
+	case chat.NoSession:
+		return c.say("use_lost", "session", n), nil
+	case chat.Missing:
+		return c.say("use_missing", "session", n), nil
+	default:
+		return Result{}, fmt.Errorf("use session: %w", err)
+	}
+	if sess.Agent != c.Conv.Agent {
+		c.Conv.Model, c.Conv.Mode = sess.Model, sess.Mode
+	}
+	c.Conv.Agent, c.Conv.Workspace = sess.Agent, sess.Workspace
+	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
+		return Result{}, fmt.Errorf("keep wishes: %w", err)
+	}
+	return s.replaced(ctx, c, before, c.text("use", "session", n, "agent", s.agentTitle(sess.Agent), "workspace", s.workspaceName(sess.Workspace)))
+}

@@ -1,0 +1,222 @@
+// Package receive is the way in: the one place that decides who may speak.
+// Every event of every adapter passes it, buttons, edits and withdrawals
+// included; what it admits is stored before the service is told that it was
+// taken, and the router works from what is stored and from nothing else.
+//
+// Guarantees. A sender who is not a person, or has no role in that account and
+// chat, causes nothing: no message is stored, no turn, no process. An event is
+// stored once, whatever is redelivered. A decision by button is committed when
+// Receive returns. After an error nothing may be acknowledged.
+package receive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"cligate/internal/chat"
+	"cligate/internal/fault"
+	"cligate/internal/i18n"
+	"cligate/internal/platform"
+)
+
+// Config are the knobs of a Gate.
+type Config struct {
+	// Owners are the immutable ids, by account, of people who may do
+	// everything there. Nobody else needs to be paired by one of them first.
+	Owners map[string][]string
+	// Quiet is the least time between two notices to one stranger; 0 = 24 h.
+	Quiet time.Duration
+	Log   *slog.Logger
+}
+
+// Validate reports what is wrong with c.
+func (c Config) Validate() error {
+	var bad []error
+	for account, ids := range c.Owners {
+		for _, id := range ids {
+			if !plainID(id) {
+				bad = append(bad, fmt.Errorf("receive: owner %q of %s is no id", id, account))
+			}
+		}
+	}
+	if c.Quiet < 0 {
+		bad = append(bad, fmt.Errorf("receive: quiet time %v is negative", c.Quiet))
+	}
+	return errors.Join(bad...)
+}
+
+// Voice says something outside a turn; a known key is not said again.
+type Voice interface {
+	Say(ctx context.Context, p chat.Place, key string, rs ...chat.Reply) error
+}
+
+// Deps is what a Gate works with.
+type Deps struct {
+	Inbox  Inbox
+	Access Access
+	Places Places
+	Voice  Voice
+	Clicks *Clicks
+	Wake   func() // tells the router that messages were stored; never blocks
+}
+
+// Gate takes what adapters receive.
+type Gate struct {
+	Deps
+	cfg Config
+}
+
+var _ platform.Inbound = (*Gate)(nil)
+
+// New makes a Gate.
+func New(d Deps, cfg Config) (*Gate, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Quiet == 0 {
+		cfg.Quiet = 24 * time.Hour
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Gate{Deps: d, cfg: cfg}, nil
+}
+
+// Cursor returns the last stored cursor of an account.
+func (g *Gate) Cursor(ctx context.Context, account string) (string, error) {
+	return g.Inbox.Cursor(ctx, account)
+}
+
+// Receive admits, stores and, for buttons of asks, decides. See
+// platform.Inbound.
+func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error) {
+	fault.Hit(fault.UpdatesRead)
+	acks := make([]chat.Ack, len(b.Messages))
+	var rows []chat.Inbound
+	var at []int // rows[n] came from b.Messages[at[n]]
+	for i, m := range b.Messages {
+		m.Place.Account = b.Account
+		p, err := g.admit(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		if p != nil && p.stored() {
+			rows, at = append(rows, p.row()), append(at, i)
+		}
+	}
+	if len(rows) == 0 && b.Cursor == "" {
+		return acks, nil
+	}
+	recs, err := g.Inbox.Record(ctx, b.Account, b.Cursor, rows)
+	if err != nil {
+		return nil, fmt.Errorf("store messages: %w", err)
+	}
+	fault.Hit(fault.UpdatesStored)
+	for n, rec := range recs {
+		rows[n].ID = rec.ID
+		if acks[at[n]], err = g.ack(ctx, rows[n]); err != nil {
+			return nil, err
+		}
+		acks[at[n]].Inbound, acks[at[n]].Fresh = rec.ID, rec.Fresh
+	}
+	if len(rows) > 0 {
+		g.Wake()
+	}
+	return acks, nil
+}
+
+// ack is what the service shows at once. The same press gets the same answer,
+// however often it is delivered.
+func (g *Gate) ack(ctx context.Context, in chat.Inbound) (chat.Ack, error) {
+	if in.Kind != chat.KindClick {
+		return chat.Ack{}, nil
+	}
+	if g.Clicks.Mine(in.Data) {
+		return g.Clicks.Press(ctx, in)
+	}
+	return chat.Ack{Toast: i18n.T(in.Sender.Lang, toastKey(in.Data))}, nil
+}
+
+// principal is somebody who may speak, with what they said. Only admit makes
+// one, and only principals are stored.
+type principal struct {
+	m    chat.Message
+	role chat.Role
+}
+
+// admit decides about one event. Nil without an error means that it causes
+// nothing further.
+func (g *Gate) admit(ctx context.Context, m chat.Message) (*principal, error) {
+	if m.Sender.Bot || !plainID(m.Sender.ID) {
+		return nil, nil
+	}
+	if m.Key == "" {
+		g.cfg.Log.ErrorContext(ctx, "event without a key", "account", m.Place.Account, "kind", m.Kind)
+		return nil, nil
+	}
+	role, err := g.role(ctx, m)
+	switch {
+	case err != nil:
+		return nil, err
+	case m.Pairing != "":
+		return nil, g.pair(ctx, m, role)
+	case role == chat.RoleNone:
+		return nil, g.stranger(ctx, m)
+	}
+	if m.SentAt.IsZero() {
+		m.SentAt = time.Now()
+	}
+	return &principal{m: m, role: role}, nil
+}
+
+// role is what the sender may do in that account and chat.
+func (g *Gate) role(ctx context.Context, m chat.Message) (chat.Role, error) {
+	if slices.Contains(g.cfg.Owners[m.Place.Account], m.Sender.ID) {
+		return chat.RoleOwner, nil
+	}
+	r, err := g.Access.Role(ctx, m.Place.Account, m.Place.Chat, m.Place.Direct, m.Sender.ID)
+	if err != nil {
+		return chat.RoleNone, fmt.Errorf("look up role: %w", err)
+	}
+	return r, nil
+}
+
+// stored reports whether the event concerns the bot. Talk of a group that is
+// not addressed to it is not kept, whoever says it: in a group, an answer to a
+// question is a reply to it or mentions the bot.
+func (p *principal) stored() bool {
+	switch p.m.Kind {
+	case chat.KindText:
+		return (p.m.Addressed || p.m.Place.Direct) && (p.m.Text != "" || p.m.Quote != "" || len(p.m.Files) > 0)
+	case chat.KindEdit:
+		return p.m.Addressed || p.m.Place.Direct
+	case chat.KindClick:
+		return wellFormed(p.m.Data)
+	case chat.KindRecall, chat.KindJoined, chat.KindLeft:
+		return true
+	}
+	return false
+}
+
+func (p *principal) row() chat.Inbound {
+	return chat.Inbound{Message: p.m, Role: p.role, State: chat.InboundNew}
+}
+
+// plainID reports whether id can be somebody's: the exact form of a platform's
+// user id, not a wildcard, not something that merely looks like one.
+func plainID(id string) bool {
+	if id == "" || len(id) > 128 {
+		return false
+	}
+	for _, r := range id {
+		ok := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.' || r == ':' || r == '@'
+		if !ok {
+			return false
+		}
+	}
+	return id != "0"
+}

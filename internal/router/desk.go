@@ -1,0 +1,262 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"cligate/internal/chat"
+	"cligate/internal/command"
+	"cligate/internal/fault"
+	"cligate/internal/i18n"
+)
+
+// desk makes turns and ends them, for messages and for commands.
+type desk struct {
+	Ledger
+	lanes   *Lanes
+	runner  Runner
+	workers Workers
+	board   Board
+	voice   Voice
+	notices *notices
+	cfg     Config
+	wg      sync.WaitGroup // processes being closed
+}
+
+var _ command.Desk = (*desk)(nil)
+
+// order is what a turn is to be made from.
+type order struct {
+	in      chat.Inbound // whose place, author and language count; the cause when inbound is empty
+	inbound []int64
+	input   chat.Input
+	session int64 // 0 = the current one
+	names   int64
+	exempt  bool // from the cap on the queue
+}
+
+// place queues a turn and returns its session, which the caller wakes.
+// chat.Full: not taken. Messages that were bound before, and a cause that has
+// made its turn, make no second one.
+func (d *desk) place(ctx context.Context, o order) (int64, error) {
+	s, err := d.seat(ctx, o)
+	if err != nil {
+		return 0, err
+	}
+	waiting, err := d.Turns.Queued(ctx, s.sess.ID)
+	if err != nil {
+		return 0, fmt.Errorf("read queue: %w", err)
+	}
+	if len(waiting) >= d.cfg.QueueMax && !o.exempt {
+		return 0, chat.E(chat.Full, strconv.Itoa(d.cfg.QueueMax), nil)
+	}
+	after, err := d.predecessor(ctx, s.before)
+	if err != nil {
+		return 0, err
+	}
+	ahead := d.ahead(s.sess.ID, waiting)
+	fault.Hit(fault.TurnMerging)
+	t, err := d.Turns.NewTurn(ctx, o.turn(s.sess.ID, after.ID))
+	if chat.CodeOf(err) == chat.Conflict {
+		d.cfg.Log.DebugContext(ctx, "turn made before", "inbound", o.in.ID)
+		return s.sess.ID, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("queue turn: %w", err)
+	}
+	fault.Hit(fault.TurnMerged)
+	switch lang := d.lang(s.conv, o.in.Sender); {
+	case after.ID != 0:
+		d.notices.waits(o.in, t, after, lang)
+	case ahead > 0:
+		d.notices.queued(o.in, t, ahead, lang)
+	}
+	return s.sess.ID, nil
+}
+
+func (o order) turn(session, after int64) chat.NewTurn {
+	n := chat.NewTurn{
+		Conversation: o.in.Conversation, Session: session, Place: o.in.Place, Origin: chat.OriginUser,
+		Input: o.input, Inbound: o.inbound, By: o.in.Sender, Names: o.names, After: after,
+	}
+	if o.in.Kind != chat.KindClick {
+		n.ReplyTo = o.in.Ref
+	}
+	if len(o.inbound) == 0 {
+		n.Cause = o.in.ID
+	}
+	return n
+}
+
+// ahead counts the turns that run before a new one: what is held does not.
+func (d *desk) ahead(session int64, waiting []chat.Turn) int {
+	running := d.lanes.current(session)
+	n := 0
+	for _, t := range waiting {
+		if t.ID == running { // about to be claimed
+			running = 0
+		}
+		if !t.Held {
+			n++
+		}
+	}
+	if running != 0 {
+		n++
+	}
+	return n
+}
+
+// seat is where a new turn will run.
+type seat struct {
+	conv   chat.Conversation
+	sess   chat.Session
+	before int64 // the session before sess, when the turn is the first one of sess
+}
+
+// seat chooses the session of a new turn, by the session rule.
+func (d *desk) seat(ctx context.Context, o order) (s seat, err error) {
+	if s.conv, err = d.conversation(ctx, o.in.Conversation); err != nil {
+		return s, err
+	}
+	want := o.session
+	if want == 0 {
+		want = s.conv.Session
+	}
+	if want != 0 {
+		if s.sess, err = d.Conversations.SessionByID(ctx, want); err != nil {
+			return s, fmt.Errorf("read session: %w", err)
+		}
+	}
+	switch {
+	case o.session == 0 && !s.sess.Serves(s.conv):
+		s.before = s.conv.Session
+		s.sess, err = d.Conversations.StartSession(ctx, chat.NewSession{
+			Conversation: s.conv.ID, Agent: s.conv.Agent, Workspace: s.conv.Workspace,
+			Model: s.conv.Model, Mode: s.conv.Mode, Title: title(o.input), Cause: o.in.ID,
+		})
+		if err != nil {
+			return s, fmt.Errorf("start session: %w", err)
+		}
+	case s.sess.ID == s.conv.Session && s.conv.Previous != 0:
+		switch _, err := d.History.LastTurn(ctx, s.sess.ID); chat.CodeOf(err) {
+		case chat.CodeNone:
+		case chat.Missing:
+			s.before = s.conv.Previous
+		default:
+			return s, fmt.Errorf("read last turn: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// predecessor is the last turn of a replaced session that still runs or will:
+// the first turn of the new session waits for it.
+func (d *desk) predecessor(ctx context.Context, session int64) (chat.Turn, error) {
+	if session == 0 {
+		return chat.Turn{}, nil
+	}
+	waiting, err := d.Turns.Queued(ctx, session)
+	if err != nil {
+		return chat.Turn{}, fmt.Errorf("read queue: %w", err)
+	}
+	for i := len(waiting) - 1; i >= 0; i-- {
+		if !waiting[i].Held {
+			return waiting[i], nil
+		}
+	}
+	t, err := d.Turns.Active(ctx, session)
+	if err != nil && chat.CodeOf(err) != chat.Missing {
+		return t, fmt.Errorf("read running turn: %w", err)
+	}
+	return t, nil
+}
+
+// conversation reads a conversation and gives it the configured agent and
+// workspace when it has none: what it works with is then its own, and a later
+// change of the configuration does not move it.
+func (d *desk) conversation(ctx context.Context, id int64) (chat.Conversation, error) {
+	c, err := d.Conversations.ConversationByID(ctx, id)
+	if err != nil {
+		return c, fmt.Errorf("read conversation: %w", err)
+	}
+	if c.Agent != "" && c.Workspace != "" {
+		return c, nil
+	}
+	if c.Agent == "" {
+		c.Agent = d.cfg.Agent
+	}
+	if c.Workspace == "" {
+		c.Workspace = d.cfg.Commands.Workspaces[0].Path
+	}
+	if err := d.Conversations.Set(ctx, c); err != nil {
+		return c, fmt.Errorf("keep defaults: %w", err)
+	}
+	return c, nil
+}
+
+// title is the first words of an input, for the list of sessions.
+func title(in chat.Input) string {
+	const most = 60
+	for _, p := range in.Pieces {
+		if words := strings.Join(strings.Fields(p.Text), " "); words != "" {
+			if r := []rune(words); len(r) > most {
+				words = string(r[:most-1]) + "…"
+			}
+			return words
+		}
+	}
+	return ""
+}
+
+// lang is the language for somebody: the conversation's, their own, the
+// configured one.
+func (d *desk) lang(c chat.Conversation, p chat.Person) string {
+	for _, l := range []string{c.Lang, p.Lang, d.cfg.Lang} {
+		if l != "" {
+			return l
+		}
+	}
+	return i18n.Default
+}
+
+// Submit queues a turn that a command or a button asked for.
+func (d *desk) Submit(ctx context.Context, r command.Request) (int64, error) {
+	in := r.Input
+	for i := range in.Pieces {
+		in.Pieces[i].Speaker = speaker(r.Call.In)
+	}
+	return d.place(ctx, order{in: r.Call.In, input: in, session: r.Session, names: r.Names})
+}
+
+// speaker names who speaks, where several people share a session.
+func speaker(in chat.Inbound) string {
+	switch {
+	case in.Place.Direct, in.Place.Person != "":
+		return ""
+	case in.Sender.Name != "":
+		return in.Sender.Name
+	}
+	return in.Sender.ID
+}
+
+// Retire closes the process of a replaced session, unless it has work.
+func (d *desk) Retire(session int64) {
+	if d.lanes.busy(session) {
+		return // it is closed when it has been idle for long enough
+	}
+	d.wg.Go(func() { d.workers.Forget(session) })
+}
+
+// Decide answers an ask and tells the turn that waits for it.
+func (d *desk) Decide(ctx context.Context, dec chat.Decision) (chat.Ask, error) {
+	a, err := d.Asks.Decide(ctx, dec)
+	if err != nil {
+		return a, err
+	}
+	fault.Hit(fault.ClickStored)
+	d.board.Decided(a)
+	return a, nil
+}

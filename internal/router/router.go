@@ -1,0 +1,282 @@
+// Package router decides what a stored message is: a command, an answer to a
+// question, the press of a button, or the input of a turn. Turns run in lanes,
+// one for each session that has work.
+//
+// It stands between the access gate, which stores messages and wakes it, and
+// the turn station. It works from stored rows only; what it does about one is
+// committed together with the end of that row, or can be done again without
+// harm. Guarantees: messages of one person in one place are taken in the order
+// in which they came; every message ends visibly or becomes part of exactly one
+// turn; one session never runs two turns at once; nothing but a button, a
+// command or the exact word in reply decides a request.
+package router
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"cligate/internal/chat"
+	"cligate/internal/command"
+	"cligate/internal/fault"
+)
+
+// Config are the knobs of a Router.
+type Config struct {
+	Agent    string        // for conversations that did not choose one
+	Lang     string        // for people whose language is not known; empty = en
+	Burst    time.Duration // how long a message waits for companions; 0 = off
+	Album    time.Duration // the same after an item of an album; 0 = off
+	Age      time.Duration // older messages are asked about before they run; 0 = never
+	QueueMax int           // turns that may wait in one session
+	Notices  Notices       // how waiting is shown; empty = NoticeReaction
+	Commands command.Config
+	Log      *slog.Logger
+}
+
+// Validate reports what is wrong with c.
+func (c Config) Validate() error {
+	bad := []error{c.Commands.Validate()}
+	if c.Agent == "" {
+		bad = append(bad, errors.New("router: no default agent"))
+	}
+	if c.Burst < 0 || c.Album < 0 || c.Age < 0 {
+		bad = append(bad, fmt.Errorf("router: negative times: burst %v, album %v, age %v", c.Burst, c.Album, c.Age))
+	}
+	if c.QueueMax < 1 {
+		bad = append(bad, fmt.Errorf("router: a queue of %d", c.QueueMax))
+	}
+	switch c.Notices {
+	case "", NoticeReaction, NoticeText, NoticeOff:
+	default:
+		bad = append(bad, fmt.Errorf("router: unknown form of notices %q", c.Notices))
+	}
+	return errors.Join(bad...)
+}
+
+// Ledger is the views of the ledger that routing needs.
+type Ledger struct {
+	Inbox         Inbox
+	Turns         Turns
+	Control       QueueControl
+	Conversations Conversations
+	Asks          Asks
+	History       History
+	Endings       Endings
+}
+
+// Workers knows the live processes.
+type Workers interface {
+	command.Workers
+	// Warm opens the session's process ahead of its turn, if there is room. It
+	// returns at once.
+	Warm(ctx context.Context, s chat.Session)
+}
+
+// Voice says what is said outside a running turn.
+type Voice interface {
+	// Compose renders replies to outbox rows that are not stored yet; their
+	// keys begin with key.
+	Compose(p chat.Place, turn int64, key string, class chat.OutClass, rs ...chat.Reply) []chat.Out
+	// Wake is called after rows of a place were committed.
+	Wake(p chat.Place)
+	// Say stores and sends replies; a known key is not said again.
+	Say(ctx context.Context, p chat.Place, key string, rs ...chat.Reply) error
+}
+
+// Board tells the turn that waits for an ask. It never blocks.
+type Board interface {
+	Decided(a chat.Ask)
+}
+
+// Clicks settles presses on the buttons of asks. Normally the gate has done it
+// before the router sees the row; doing it again has no effect.
+type Clicks interface {
+	Mine(data string) bool
+	Press(ctx context.Context, in chat.Inbound) (chat.Ack, error)
+}
+
+// Deps is what a Router works with.
+type Deps struct {
+	Ledger  Ledger
+	Runner  Runner
+	Workers Workers
+	Agents  command.Agents
+	Clicks  Clicks
+	Board   Board
+	Voice   Voice
+	Signals Signals
+}
+
+// Router takes stored messages.
+type Router struct {
+	desk   *desk
+	set    *command.Set
+	clicks Clicks
+	cfg    Config
+	wake   chan struct{}
+	bursts bursts
+	tries  map[int64]int // failures, by message
+}
+
+// New makes a Router and its lanes. Turns do not end with ctx, but by
+// Lanes().Drain.
+func New(ctx context.Context, d Deps, cfg Config) (*Router, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Notices == "" {
+		cfg.Notices = NoticeReaction
+	}
+	n := &notices{
+		ctx: context.WithoutCancel(ctx), form: cfg.Notices, signals: d.Signals, voice: d.Voice,
+		log: cfg.Log, marks: map[int64]*mark{},
+	}
+	d.Ledger.Control = withdrawing{d.Ledger.Control, n}
+	lanes := newLanes(ctx, d.Ledger.Turns, d.Runner, func(t chat.Turn) { n.over(t.ID) }, cfg.Log)
+	k := &desk{
+		Ledger: d.Ledger, lanes: lanes, runner: d.Runner, workers: d.Workers,
+		board: d.Board, voice: d.Voice, notices: n, cfg: cfg,
+	}
+	set, err := command.New(command.Deps{
+		Conversations: d.Ledger.Conversations, Turns: reads{d.Ledger.Turns, d.Ledger.History}, Queue: d.Ledger.Control,
+		Asks: d.Ledger.Asks, Desk: k, Workers: d.Workers, Agents: d.Agents,
+	}, cfg.Commands)
+	if err != nil {
+		return nil, err
+	}
+	return &Router{
+		desk: k, set: set, clicks: d.Clicks, cfg: cfg, wake: make(chan struct{}, 1),
+		bursts: bursts{window: cfg.Burst, album: cfg.Album}, tries: map[int64]int{},
+	}, nil
+}
+
+// reads is what commands read about turns, from two views.
+type reads struct {
+	Turns
+	History
+}
+
+// Lanes are where the turns run.
+func (r *Router) Lanes() *Lanes { return r.desk.lanes }
+
+// Menu lists the commands for a service that shows a menu of them.
+func (r *Router) Menu(lang string) []command.Entry { return r.set.Menu(lang) }
+
+// Wake has the router look for new messages. It never blocks.
+func (r *Router) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// Run works off stored messages until ctx ends. It begins with what a crash
+// left behind. Turns go on: they end by Drain.
+func (r *Router) Run(ctx context.Context) error {
+	r.desk.lanes.rouse(0)
+	fails := 0
+	for ctx.Err() == nil {
+		next, ok := r.pass(ctx)
+		if fails++; ok {
+			fails = 0
+		} else {
+			next = time.Now().Add(backoff(fails))
+		}
+		r.sleep(ctx, next)
+	}
+	r.desk.wg.Wait()
+	r.desk.notices.wg.Wait()
+	return nil
+}
+
+// sleep waits for a wake-up, or until next, if that is set.
+func (r *Router) sleep(ctx context.Context, next time.Time) {
+	var alarm <-chan time.Time
+	if !next.IsZero() {
+		timer := time.NewTimer(time.Until(next))
+		defer timer.Stop()
+		alarm = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-r.wake:
+	case <-alarm:
+	}
+}
+
+// batch is how many messages are looked at together.
+const batch = 256
+
+// pass works off what is there now. It returns when to look again without
+// being woken, and false when something is left to be tried again.
+func (r *Router) pass(ctx context.Context) (next time.Time, ok bool) {
+	ok = r.flushAll(ctx, r.bursts.due(time.Now()))
+	left := map[int64]bool{} // conversations that have to wait: order is kept
+	for {
+		fault.Hit(fault.RouterWoken)
+		rows, err := r.desk.Inbox.Unrouted(ctx, batch)
+		if err != nil {
+			r.complain(ctx, "messages not readable", 0, err)
+			return time.Time{}, false
+		}
+		fresh := rows[:0:0]
+		for _, in := range rows {
+			if !left[in.Conversation] && !r.bursts.holds(in.ID) {
+				fresh = append(fresh, in)
+			}
+		}
+		if len(fresh) == 0 && len(rows) == batch && len(r.bursts.open) > 0 {
+			ok = r.flushAll(ctx, r.bursts.due(r.bursts.next().Add(burstMost))) && ok // all of them: nothing else is seen
+			continue
+		}
+		r.route(ctx, fresh, left)
+		if len(fresh) == 0 || len(rows) < batch {
+			return r.bursts.next(), ok && len(left) == 0
+		}
+	}
+}
+
+// route takes messages in order. Conversations with one that could not be
+// taken are added to left.
+func (r *Router) route(ctx context.Context, rows []chat.Inbound, left map[int64]bool) {
+	old := map[int64][]chat.Inbound{}
+	for _, in := range rows {
+		if left[in.Conversation] {
+			continue
+		}
+		if r.aged(in) {
+			old[in.Place.ID] = append(old[in.Place.ID], in)
+			continue
+		}
+		if !r.attempt(ctx, in, func() error { return r.one(ctx, in) }) {
+			left[in.Conversation] = true
+		}
+	}
+	for _, rows := range old {
+		if !r.attempt(ctx, rows[0], func() error { return r.ask(ctx, rows) }) {
+			left[rows[0].Conversation] = true
+		}
+	}
+}
+
+// one takes one message.
+func (r *Router) one(ctx context.Context, in chat.Inbound) error {
+	switch in.Kind {
+	case chat.KindText:
+		return r.text(ctx, in)
+	case chat.KindClick:
+		return r.click(ctx, in)
+	case chat.KindEdit:
+		return r.edit(ctx, in)
+	case chat.KindRecall:
+		return r.recall(ctx, in)
+	case chat.KindJoined, chat.KindLeft:
+	}
+	return r.settle(ctx, in, chat.InboundDone, chat.CodeNone)
+}
