@@ -64,7 +64,7 @@ func (p *poller) run(ctx context.Context, me user, in platform.Inbound) error {
 		}
 		b.reset()
 		next := p.take(ctx, d, in, raws, offset)
-		if next == offset {
+		if next == offset && (wait > 0 || p.link.unproven()) {
 			sleep(ctx, breath-time.Since(began))
 		}
 		offset = next

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,6 +24,7 @@ func textUpdate(id int64, text string) string {
 // service is a scripted server: each poll takes the next step, and when there
 // are none the poll stays open.
 type service struct {
+	mu      sync.Mutex
 	steps   []func(form url.Values) (int, string)
 	offsets []string
 	polls   []time.Time
@@ -29,19 +32,25 @@ type service struct {
 }
 
 func (s *service) answer(method string, form url.Values) (int, string) {
+	s.mu.Lock()
 	if s.method == nil {
 		s.method = map[string]int{}
 	}
 	s.method[method]++
+	var step func(url.Values) (int, string)
+	if method == "getUpdates" {
+		s.offsets = append(s.offsets, form.Get("offset"))
+		s.polls = append(s.polls, time.Now())
+		if len(s.steps) > 0 {
+			step, s.steps = s.steps[0], s.steps[1:]
+		}
+	}
+	s.mu.Unlock()
 	switch method {
 	case "getMe":
 		return ok(meJSON)
 	case "getUpdates":
-		s.offsets = append(s.offsets, form.Get("offset"))
-		s.polls = append(s.polls, time.Now())
-		if len(s.steps) > 0 {
-			step := s.steps[0]
-			s.steps = s.steps[1:]
+		if step != nil {
 			return step(form)
 		}
 		n, _ := strconv.Atoi(form.Get("timeout"))
@@ -336,10 +345,12 @@ func TestAnOutageIsOneLogLineAndFewCalls(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				broken := true
+				var healed atomic.Bool
 				s := &service{}
 				a, log := offline(t, Config{}, func(method string, form url.Values) (int, string) {
-					if method == "getUpdates" && broken {
+					if method == "getUpdates" && !healed.Load() {
+						s.mu.Lock()
+						defer s.mu.Unlock()
 						s.polls = append(s.polls, time.Now())
 						return step(form)
 					}
@@ -355,8 +366,8 @@ func TestAnOutageIsOneLogLineAndFewCalls(t *testing.T) {
 				if n := strings.Count(log.String(), "not receiving"); n != 1 {
 					t.Errorf("%d log lines", n)
 				}
-				broken = false
 				s.steps = []func(url.Values) (int, string){batch(textUpdate(3, "back"))}
+				healed.Store(true)
 				time.Sleep(35 * time.Second)
 				synctest.Wait()
 				if got := in.texts(); !slices.Equal(got, []string{"back"}) {
@@ -388,10 +399,10 @@ func TestHealthIsGoodAsSoonAsTheServerAnswers(t *testing.T) {
 func TestNoNetworkAtBootIsNoReasonToExit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		up := false
+		var up atomic.Bool
 		s := &service{steps: []func(url.Values) (int, string){batch(textUpdate(3, "here"))}}
 		a, _ := offline(t, Config{}, func(method string, form url.Values) (int, string) {
-			if !up {
+			if !up.Load() {
 				return 0, ""
 			}
 			return s.answer(method, form)
@@ -399,7 +410,7 @@ func TestNoNetworkAtBootIsNoReasonToExit(t *testing.T) {
 		in := newInbox()
 		stop := start(t, a, in)
 		time.Sleep(5 * time.Minute)
-		up = true
+		up.Store(true)
 		time.Sleep(35 * time.Second)
 		synctest.Wait()
 		if got := in.texts(); !slices.Equal(got, []string{"here"}) {

@@ -197,9 +197,9 @@ func TestTroubleWhileSettlingLeavesTheDoubt(t *testing.T) {
 		fault fakebot.Fault
 		want  chat.Code
 	}{
-		"no connection":     {fakebot.Fault{Kind: fakebot.Drop, Method: "editMessageText", Times: 1}, chat.Network},
-		"a bad page":        {fakebot.Fault{Kind: fakebot.BadPage, Method: "editMessageText", Times: 1}, chat.Network},
-		"lost again":        {fakebot.Fault{Kind: fakebot.Lose, Method: "sendMessage", Times: 1}, chat.Wait},
+		"no connection": {fakebot.Fault{Kind: fakebot.Drop, Method: "editMessageText", Times: 1}, chat.Network},
+		"a bad page":    {fakebot.Fault{Kind: fakebot.BadPage, Method: "editMessageText", Times: 1}, chat.Network},
+		"lost again":    {fakebot.Fault{Kind: fakebot.Lose, Method: "sendMessage", Times: 1}, chat.Wait},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -111,6 +111,7 @@ func TestNoSecretInErrorsLogsOrHealth(t *testing.T) {
 	t.Parallel()
 	for name, cfg := range hostile(t) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cfg.SendTimeout = 2 * time.Second
 			a, lines := open(t, cfg)
 			all := every(t, a) + lines.String()
