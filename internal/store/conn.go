@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"net/url"
+	"os"
 	"time"
 
 	"github.com/mattn/go-sqlite3"
@@ -49,16 +50,21 @@ func newConnector(file string, values url.Values, hook string) *connector {
 
 // writerConnector is for the one connection that writes.
 func writerConnector(file string) *connector {
-	return newConnector(file, url.Values{
+	values := url.Values{
 		"_txlock":          {"immediate"},
 		"_journal_mode":    {"WAL"},
 		"_synchronous":     {"FULL"},
 		"_busy_timeout":    {"5000"},
 		"_foreign_keys":    {"on"},
-		"_auto_vacuum":     {"incremental"}, // counts only before the first table
 		"_cache_size":      {"-2048"},
 		"_stmt_cache_size": {"64"},
-	}, settings)
+	}
+	if fi, err := os.Stat(file); err == nil && fi.Size() == 0 {
+		// Counts before the first table only; later it would be a write to a
+		// file that may not be ours.
+		values.Set("_auto_vacuum", "incremental")
+	}
+	return newConnector(file, values, settings)
 }
 
 // openReaders opens the pool that reads. Connections come when needed and go

@@ -5,12 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"cligate/internal/chat"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // ledger is an open ledger with a clock that moves one second per look.
 type ledger struct {
