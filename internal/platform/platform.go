@@ -25,6 +25,10 @@ type Adapter interface {
 	// need. The code of an error (chat.CodeOf) says what it obliges the caller
 	// to do: Wait, Degrade, GiveUp, Uncertain, Park, Gone; any other code means
 	// that nothing arrived and that it may be tried again.
+	//
+	// With o.Unsure set, Degrade and GiveUp also mean that no copy is there,
+	// Uncertain that it cannot be found out; after every other error the doubt
+	// stands as it was, and o has to come again with Unsure.
 	Send(ctx context.Context, o chat.Out) (chat.Ref, error)
 	// Signal gives a sign of life. Best effort: an error is only logged.
 	Signal(ctx context.Context, to chat.Place, ref chat.Ref, s chat.Signal) error
