@@ -3,6 +3,8 @@ package proc
 import (
 	"regexp"
 	"strings"
+
+	"cligate/internal/worker/proc/runner"
 )
 
 // masker hides secrets in what an agent printed.
@@ -27,7 +29,7 @@ func newMasker(env []string) *masker {
 	var pairs []string
 	for _, v := range env {
 		name, value, _ := strings.Cut(v, "=")
-		if len(value) >= 8 && name != tokenName && secretName.MatchString(name) {
+		if len(value) >= 8 && name != runner.TokenName && secretName.MatchString(name) {
 			pairs = append(pairs, value, masked)
 		}
 	}

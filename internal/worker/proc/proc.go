@@ -18,8 +18,8 @@
 //     bounded tail and lines are read with a cap (LineReader).
 //   - No operating system thread waits for a child.
 //
-// A program that starts processes calls Main first thing in main (a test
-// binary in TestMain); it takes over when the process is a runner.
+// A program needs nothing to serve as a runner: see package runner, which takes
+// over before main.
 //
 // The daemon tells its orphans from children of other kinds by their session
 // id, so a program that uses a Starter must not start children with setsid by
@@ -37,6 +37,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"cligate/internal/worker/proc/runner"
 )
 
 // Spec is a program to start.
@@ -92,6 +94,16 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
+// Seal keeps other processes of the same user, the agents above all, from
+// reading this process's memory and environment, where secrets are. The daemon
+// calls it once at its start. Root can still read everything.
+func Seal() error {
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+		return fmt.Errorf("close the process to others: %w", err)
+	}
+	return nil
+}
+
 // Starter starts processes. It keeps one spare runner ready, so that a start
 // does not wait for a runner to come up.
 type Starter struct {
@@ -100,7 +112,7 @@ type Starter struct {
 	tasks sync.WaitGroup // refills and the watchers of processes
 
 	mu      sync.Mutex
-	spare   *runner
+	spare   *control
 	filling bool
 	live    map[*Process]struct{}
 	closed  bool
@@ -140,7 +152,7 @@ func (s *Starter) Start(ctx context.Context, spec Spec) (*Process, error) {
 	if err := spec.check(); err != nil {
 		return nil, fmt.Errorf("start process: %w", err)
 	}
-	spec.Env = append(withDir(spec.Env, filepath.Dir(spec.Path)), tokenName+"="+s.cfg.Token)
+	spec.Env = append(withDir(spec.Env, filepath.Dir(spec.Path)), runner.TokenName+"="+s.cfg.Token)
 	for range 2 { // a spare that was killed while it waited costs a second try
 		r, fresh, err := s.take()
 		if err != nil {
@@ -156,7 +168,7 @@ func (s *Starter) Start(ctx context.Context, spec Spec) (*Process, error) {
 }
 
 // take returns a runner that waits for its Spec: the spare one, or a fresh one.
-func (s *Starter) take() (r *runner, fresh bool, err error) {
+func (s *Starter) take() (r *control, fresh bool, err error) {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -198,7 +210,7 @@ func (s *Starter) refill() {
 }
 
 // launch hands spec to r and follows the process from then on.
-func (s *Starter) launch(ctx context.Context, r *runner, spec Spec) (*Process, error) {
+func (s *Starter) launch(ctx context.Context, r *control, spec Spec) (*Process, error) {
 	p, err := r.launch(ctx, spec, s.cfg)
 	if err != nil {
 		r.discard()

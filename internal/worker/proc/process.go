@@ -8,18 +8,20 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"cligate/internal/worker/proc/runner"
 )
 
 // Process is a running agent: reading reads its stdout, writing writes its
 // stdin. Read returns io.EOF when the agent and everything that shares its
 // stdout is gone; what was printed before the end is never lost.
 type Process struct {
-	runner *runner
-	grace  time.Duration
-	stdin  *os.File
-	stdout *os.File
-	stderr *os.File
-	tail   *tail
+	control *control
+	grace   time.Duration
+	stdin   *os.File
+	stdout  *os.File
+	stderr  *os.File
+	tail    *tail
 
 	done chan struct{}
 	exit exitStatus // written before done is closed
@@ -84,7 +86,7 @@ func (p *Process) Exit() (code int, signal syscall.Signal) {
 
 // Identity names the process's runner for Reap. It is stored, so that a later
 // daemon can find what this one left.
-func (p *Process) Identity() string { return p.runner.identity }
+func (p *Process) Identity() string { return p.control.identity }
 
 // Terminate ends the agent and all its descendants and waits for that: stdin
 // is closed, SIGTERM goes to the whole tree, and after the grace period
@@ -103,18 +105,18 @@ func (p *Process) Close() error {
 // end is the kill ladder; hurry cuts the grace period short.
 func (p *Process) end(hurry <-chan struct{}) error {
 	_ = p.CloseWrite()
-	p.runner.say(sayTerm)
+	p.control.say(runner.SayTerm)
 	// The runner needs the grace period and a moment for the killing. One that
 	// does not manage (stopped, starved) is killed itself; its orphans are swept.
 	if p.gone(p.grace+killTime, hurry) {
 		return nil
 	}
-	p.runner.say(sayKill)
+	p.control.say(runner.SayKill)
 	if p.gone(killTime, nil) {
 		return nil
 	}
-	p.runner.kill()
-	if p.gone(sweepLimit+killTime, nil) {
+	p.control.kill()
+	if p.gone(runner.KillLimit+killTime, nil) {
 		return nil
 	}
 	return errors.New("processes of the agent could not be killed")
@@ -148,10 +150,10 @@ func (s *Starter) follow(p *Process) {
 		p.tail.fill(p.stderr)
 		_ = p.stderr.Close()
 	})
-	status, known := p.runner.await()
+	status, known := p.control.await()
 	p.exit = exitStatus{known: known, status: status}
-	if !p.runner.wait() {
-		s.log.Warn("runner did not end by itself", "pid", p.runner.pid)
+	if !p.control.wait() {
+		s.log.Warn("runner did not end by itself", "pid", p.control.pid)
 		s.sweep()
 	}
 	_ = p.stdin.Close()

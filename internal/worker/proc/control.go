@@ -2,7 +2,6 @@ package proc
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -12,10 +11,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"cligate/internal/worker/proc/runner"
 )
 
-// runner is the daemon's side of one runner process.
-type runner struct {
+// control is the daemon's side of one runner process.
+type control struct {
 	pid      int
 	identity string
 	conn     *net.UnixConn
@@ -29,7 +30,7 @@ const startLimit = 10 * time.Second
 
 // spawn starts a runner, which then waits for its order. The runner's own
 // environment holds nothing of the daemon's.
-func spawn(cfg Config) (*runner, error) {
+func spawn(cfg Config) (*control, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
@@ -48,9 +49,9 @@ func spawn(cfg Config) (*runner, error) {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
 	defer null.Close()
-	pid, err := syscall.ForkExec(cfg.Exe, []string{runnerName, cfg.Token}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec(cfg.Exe, []string{runner.Name, cfg.Token}, &syscall.ProcAttr{
 		Dir:   "/",
-		Env:   append([]string{tokenName + "=" + cfg.Token}, runnerRuntime...),
+		Env:   append([]string{runner.TokenName + "=" + cfg.Token}, runner.Environment...),
 		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), theirs.Fd()},
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
@@ -58,21 +59,24 @@ func spawn(cfg Config) (*runner, error) {
 		_ = conn.Close()
 		return nil, &os.PathError{Op: "execute", Path: cfg.Exe, Err: err}
 	}
-	return &runner{pid: pid, identity: identityOf(pid), conn: conn.(*net.UnixConn)}, nil
+	return &control{pid: pid, identity: identityOf(pid), conn: conn.(*net.UnixConn)}, nil
 }
 
-// launch gives r its order and waits for the agent to be started.
-func (r *runner) launch(ctx context.Context, spec Spec, cfg Config) (*Process, error) {
+// launch gives c its order and waits for the agent to be started.
+func (c *control) launch(ctx context.Context, spec Spec, cfg Config) (*Process, error) {
 	ours, theirs, err := pipes()
 	if err != nil {
 		return nil, err
 	}
 	p := &Process{
-		runner: r, grace: cfg.Grace,
+		control: c, grace: cfg.Grace,
 		stdin: ours[0], stdout: ours[1], stderr: ours[2],
 		tail: newTail(spec.Env), done: make(chan struct{}),
 	}
-	err = r.order(ctx, order{spec: spec, grace: cfg.Grace, processes: cfg.Processes}, theirs)
+	err = c.order(ctx, runner.Order{
+		Path: spec.Path, Dir: spec.Dir, Args: spec.Args, Env: spec.Env,
+		Grace: cfg.Grace, Processes: cfg.Processes,
+	}, theirs)
 	for _, fd := range theirs {
 		_ = unix.Close(fd)
 	}
@@ -84,31 +88,31 @@ func (r *runner) launch(ctx context.Context, spec Spec, cfg Config) (*Process, e
 }
 
 // order sends o with the agent's descriptors and reads the answer.
-func (r *runner) order(ctx context.Context, o order, fds []int) error {
-	_ = r.conn.SetDeadline(time.Now().Add(startLimit))
-	stop := context.AfterFunc(ctx, func() { _ = r.conn.SetDeadline(time.Unix(1, 0)) })
+func (c *control) order(ctx context.Context, o runner.Order, fds []int) error {
+	_ = c.conn.SetDeadline(time.Now().Add(startLimit))
+	stop := context.AfterFunc(ctx, func() { _ = c.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	body := o.encode()
-	n, _, err := r.conn.WriteMsgUnix(body, unix.UnixRights(fds...), nil)
+	body := o.Encode()
+	n, _, err := c.conn.WriteMsgUnix(body, unix.UnixRights(fds...), nil)
 	if err == nil && n < len(body) {
-		_, err = r.conn.Write(body[n:])
+		_, err = c.conn.Write(body[n:])
 	}
 	if err != nil {
 		return startError(ctx, err)
 	}
-	kind, num, err := r.next()
+	kind, num, err := c.next()
 	switch {
 	case err != nil:
 		return startError(ctx, err)
-	case kind == didFail:
+	case kind == runner.DidFail:
 		return syscall.Errno(num)
-	case kind != didStart:
+	case kind != runner.DidStart:
 		return fmt.Errorf("the runner answered %q", kind)
 	}
 	if !stop() { // the deadline of a cancelled ctx may still come
 		return context.Cause(ctx)
 	}
-	return r.conn.SetDeadline(time.Time{})
+	return c.conn.SetDeadline(time.Time{})
 }
 
 func startError(ctx context.Context, err error) error {
@@ -122,41 +126,42 @@ func startError(ctx context.Context, err error) error {
 }
 
 // next reads one report.
-func (r *runner) next() (kind byte, n uint32, err error) {
-	var b [recordSize]byte
-	if _, err := io.ReadFull(r.conn, b[:]); err != nil {
+func (c *control) next() (kind byte, n uint32, err error) {
+	var b [runner.RecordSize]byte
+	if _, err := io.ReadFull(c.conn, b[:]); err != nil {
 		return 0, 0, err
 	}
-	return b[0], binary.BigEndian.Uint32(b[1:]), nil
+	kind, n = runner.Record(b)
+	return kind, n, nil
 }
 
 // await reads reports until the runner is gone.
-func (r *runner) await() (status syscall.WaitStatus, known bool) {
+func (c *control) await() (status syscall.WaitStatus, known bool) {
 	for {
-		kind, n, err := r.next()
+		kind, n, err := c.next()
 		if err != nil {
 			return status, known
 		}
-		if kind == didExit {
+		if kind == runner.DidExit {
 			status, known = syscall.WaitStatus(n), true
 		}
 	}
 }
 
 // say sends one byte; a runner that is gone needs none.
-func (r *runner) say(b byte) { _, _ = r.conn.Write([]byte{b}) }
+func (c *control) say(b byte) { _, _ = c.conn.Write([]byte{b}) }
 
 // kill kills the runner itself. Its pid cannot have been given to another
 // process, because only wait releases it.
-func (r *runner) kill() { _ = unix.Kill(r.pid, unix.SIGKILL) }
+func (c *control) kill() { _ = unix.Kill(c.pid, unix.SIGKILL) }
 
 // wait collects a runner whose socket has ended and reports whether it ended
 // by itself, which it does only when no descendant is left.
-func (r *runner) wait() (clean bool) {
-	_ = r.conn.Close()
+func (c *control) wait() (clean bool) {
+	_ = c.conn.Close()
 	var ws unix.WaitStatus
 	for {
-		_, err := unix.Wait4(r.pid, &ws, 0, nil)
+		_, err := unix.Wait4(c.pid, &ws, 0, nil)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -165,10 +170,10 @@ func (r *runner) wait() (clean bool) {
 }
 
 // discard ends a runner that serves no process.
-func (r *runner) discard() {
-	_ = r.conn.Close()
-	r.kill()
-	r.wait()
+func (c *control) discard() {
+	_ = c.conn.Close()
+	c.kill()
+	c.wait()
 }
 
 // pipes makes the agent's three pipes. Our ends do not block a thread; the
