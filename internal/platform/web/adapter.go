@@ -159,7 +159,7 @@ func (a *Adapter) Signal(_ context.Context, to chat.Place, ref chat.Ref, s chat.
 	case chat.SignalTyping:
 		a.board.typing(to.Chat)
 	case chat.SignalReact:
-		a.board.set(to.Chat, api.Event{Kind: api.EventMark, ID: mineID(ref.ID), Emoji: s.Emoji})
+		a.board.set(to.Chat, api.Event{Kind: api.EventMark, ID: api.MineID(ref.ID), Emoji: s.Emoji})
 	}
 	return nil
 }

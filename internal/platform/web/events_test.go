@@ -350,7 +350,7 @@ func TestASlowReaderHoldsUpNobody(t *testing.T) {
 	fast := h.listen(cur)
 	fast.until(api.EventReady)
 	edit := h.progress(1, "working")
-	big := strings.Repeat("word ", 40_000) // 200 KB a form: more than any socket's buffer soon
+	big := "\n```\n" + strings.Repeat("word ", 40_000) // 200 KB a form: more than any socket's buffer soon
 	begin := time.Now()
 	for i := range 60 {
 		edit(chat.OpEdit, fmt.Sprintf("%d %s", i, big))

@@ -17,6 +17,7 @@ import (
 // Sizes of pages.
 const (
 	maxText   = 256 << 10 // bytes of one message
+	maxID     = 256       // bytes of a message's id
 	listLimit = 200
 	pageLimit = 60
 	pageMost  = 200
@@ -156,6 +157,7 @@ func (a *Adapter) post(kind chat.MessageKind) func(http.ResponseWriter, *http.Re
 			return err
 		}
 		m.Text, m.Ref.ID = p.Text, cmp.Or(p.Message, p.Key)
+		m.Reply.ID = api.KeyOf(p.Reply)
 		ack, err := a.receive(r.Context(), m)
 		if err != nil {
 			return err
@@ -169,6 +171,8 @@ func validPost(kind chat.MessageKind, p api.Post) error {
 	switch {
 	case !api.ValidKey(p.Key):
 		return chat.E(chat.Invalid, "key", nil)
+	case len(p.Reply) > maxID || kind != chat.KindText && p.Reply != "":
+		return chat.E(chat.Invalid, "reply", nil)
 	case kind == chat.KindText && p.Message != "":
 		return chat.E(chat.Invalid, "message", nil)
 	case kind != chat.KindText && !api.ValidKey(p.Message):
@@ -190,7 +194,7 @@ func (a *Adapter) click(w http.ResponseWriter, r *http.Request) error {
 	if err := api.Read(r, &c); err != nil {
 		return err
 	}
-	if !api.ValidKey(c.Key) || c.Message == "" || len(c.Message) > 256 || c.Data == "" || len(c.Data) > 64 {
+	if !api.ValidKey(c.Key) || c.Message == "" || len(c.Message) > maxID || c.Data == "" || len(c.Data) > 64 {
 		return chat.E(chat.Invalid, "button", nil)
 	}
 	m, err := a.message(r, chat.KindClick, c.Key)

@@ -189,6 +189,17 @@ func TestAClickCannotConjureAMessage(t *testing.T) {
 	}
 }
 
+func TestAReplyNamesWhatItRepliesTo(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.say(key(1), "do it")
+	call[api.Taken](h, "POST", at(room, "messages"), api.Post{Key: key(2), Text: "allow", Reply: "ask/7"})
+	call[api.Taken](h, "POST", at(room, "messages"), api.Post{Key: key(3), Text: "that", Reply: api.MineID(key(1))})
+	if got := h.gate.seen; !got[0].Reply.Zero() || got[1].Reply.ID != "ask/7" || got[2].Reply.ID != key(1) {
+		t.Errorf("replies to %v, %v, %v", got[0].Reply, got[1].Reply, got[2].Reply)
+	}
+}
+
 func TestEditsAndWithdrawalsNameTheirMessage(t *testing.T) {
 	t.Parallel()
 	h := open(t)

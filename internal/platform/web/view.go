@@ -26,16 +26,13 @@ func message(p chat.Part) api.Message {
 		Silent: p.Silent, HTML: render.HTML(render.Parse(p.Text)),
 	}
 	if !p.ReplyTo.Zero() {
-		m.ReplyTo = mineID(p.ReplyTo.ID)
+		m.ReplyTo = api.MineID(p.ReplyTo.ID)
 	}
 	if p.File != nil {
 		m.File = &api.File{Name: p.File.Name, Size: len(p.File.Body)}
 	}
 	return m
 }
-
-// mineID is the message id of what a person posted under key.
-func mineID(key string) string { return "in:" + key }
 
 // viewer shows stored lines of one chat in one language.
 type viewer struct {
@@ -65,7 +62,7 @@ func (v viewer) lines(ctx context.Context, ls []chat.Line) ([]api.Message, error
 
 func (v viewer) mine(l chat.Line) api.Message {
 	m := api.Message{
-		ID: mineID(l.Ref.ID), Key: l.Ref.ID, Mine: true, From: l.From.Name,
+		ID: api.MineID(l.Ref.ID), Key: l.Ref.ID, Mine: true, From: l.From.Name,
 		Turn: l.Turn, Text: l.Text, At: l.At,
 	}
 	if ev, known := v.a.board.form(v.chat, markKey(m.ID)); known {

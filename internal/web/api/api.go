@@ -100,7 +100,16 @@ type Post struct {
 	Key     string `json:"key"`
 	Text    string `json:"text,omitempty"`
 	Message string `json:"message,omitempty"` // the key of the message it changes
+	Reply   string `json:"reply,omitempty"`   // Message.ID of what a new message replies to
 }
+
+// MineID is the Message.ID of what a person posted under key.
+func MineID(key string) string { return minePrefix + key }
+
+// KeyOf is the platform's id of a message, from its Message.ID.
+func KeyOf(id string) string { return strings.TrimPrefix(id, minePrefix) }
+
+const minePrefix = "in:"
 
 // Click is the press of a button.
 type Click struct {

@@ -62,6 +62,7 @@ export class Messages {
     element.dataset.id = m.id;
     element.className = 'message ' + (m.mine ? 'mine' : 'ours ' + (m.kind || 'notice'));
     if (m.kind === 'progress' && m.buttons?.length) element.classList.add('live');
+    if (m.emoji) element.classList.add('marked');
     if (m.state === 'failed') element.classList.add('failed');
     element.setAttribute('aria-label', m.mine ? (m.from || t('you')) : t('agent'));
     const parts = [body(m)];
