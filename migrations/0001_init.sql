@@ -1,4 +1,5 @@
--- The ledger. Times are UTC microseconds. Bodies carry a CRC32C.
+-- The ledger. Times are UTC microseconds. Bodies carry a CRC32C; they come last
+-- in their row, because what is behind a big column is slow to read.
 
 CREATE TABLE meta (
     key   TEXT PRIMARY KEY,
@@ -109,12 +110,12 @@ CREATE TABLE inbound (
     msg          TEXT NOT NULL DEFAULT '', -- platform message id
     space        TEXT NOT NULL DEFAULT '',
     num          INTEGER NOT NULL DEFAULT 0,
-    body         BLOB NOT NULL,            -- chat.Message as JSON
-    crc          INTEGER NOT NULL,
     state        TEXT NOT NULL,
     reason       TEXT NOT NULL DEFAULT '',
     sent_at      INTEGER NOT NULL,
     at           INTEGER NOT NULL,
+    body         BLOB NOT NULL,            -- chat.Message as JSON
+    crc          INTEGER NOT NULL,
     UNIQUE (account, event_key)
 ) STRICT;
 CREATE INDEX inbound_new ON inbound (id) WHERE state IN ('new', 'asked');
@@ -153,8 +154,6 @@ CREATE TABLE turn (
     origin       TEXT NOT NULL,
     state        TEXT NOT NULL,
     reason       TEXT NOT NULL DEFAULT '',
-    body         BLOB NOT NULL, -- chat.Input as JSON
-    crc          INTEGER NOT NULL,
     sender       TEXT NOT NULL DEFAULT '', -- chat.Person as JSON
     reply_to     TEXT NOT NULL DEFAULT '', -- chat.Ref as JSON
     names        INTEGER NOT NULL DEFAULT 0,
@@ -165,10 +164,13 @@ CREATE TABLE turn (
     usage        TEXT NOT NULL DEFAULT '',
     created_at   INTEGER NOT NULL,
     started_at   INTEGER NOT NULL DEFAULT 0,
-    ended_at     INTEGER NOT NULL DEFAULT 0
+    ended_at     INTEGER NOT NULL DEFAULT 0,
+    body         BLOB NOT NULL, -- chat.Input as JSON
+    crc          INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX turn_active ON turn (session) WHERE state IN ('running', 'waiting');
 CREATE INDEX turn_queue ON turn (session, id) WHERE state = 'queued';
+CREATE INDEX turn_session ON turn (session, id);
 CREATE INDEX turn_conversation ON turn (conversation, id);
 CREATE UNIQUE INDEX turn_cause ON turn (cause) WHERE cause > 0;
 
@@ -200,13 +202,13 @@ CREATE TABLE ask (
     asker      TEXT NOT NULL, -- ext
     ask_key    TEXT NOT NULL,
     digest     TEXT NOT NULL,
-    body       BLOB NOT NULL, -- chat.Question as JSON
-    crc        INTEGER NOT NULL,
     state      TEXT NOT NULL,
     answer     TEXT NOT NULL DEFAULT '', -- chat.Answer as JSON; partial while open
     expires_at INTEGER NOT NULL,
     at         INTEGER NOT NULL,
     used_at    INTEGER NOT NULL DEFAULT 0,
+    body       BLOB NOT NULL, -- chat.Question as JSON
+    crc        INTEGER NOT NULL,
     UNIQUE (turn, ask_key, digest)
 ) STRICT;
 CREATE INDEX ask_open ON ask (place) WHERE state = 'open';
@@ -233,18 +235,18 @@ CREATE TABLE outbox (
     class    TEXT NOT NULL,
     op       TEXT NOT NULL,
     target   TEXT NOT NULL DEFAULT '', -- chat.Ref as JSON
-    body     BLOB NOT NULL,            -- chat.Part as JSON
-    crc      INTEGER NOT NULL,
     state    TEXT NOT NULL,
     tries    INTEGER NOT NULL DEFAULT 0,
     since    INTEGER NOT NULL DEFAULT 0, -- highest number known in the id space when the intent was written
     due_at   INTEGER NOT NULL,
     epoch    INTEGER NOT NULL DEFAULT 1,
     error    TEXT NOT NULL DEFAULT '',
-    at       INTEGER NOT NULL
+    at       INTEGER NOT NULL,
+    body     BLOB NOT NULL,            -- chat.Part as JSON
+    crc      INTEGER NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX outbox_turn ON outbox (turn, seq) WHERE turn > 0;
-CREATE INDEX outbox_open ON outbox (channel, id) WHERE state IN ('pending', 'sending');
+CREATE INDEX outbox_open ON outbox (channel, state DESC, id) WHERE state IN ('pending', 'sending');
 CREATE INDEX outbox_ask ON outbox (ask) WHERE ask > 0;
 CREATE INDEX outbox_place ON outbox (place, id);
 

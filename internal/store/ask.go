@@ -173,7 +173,7 @@ func (v Asks) OpenAsks(ctx context.Context, place int64) ([]chat.Ask, error) {
 
 // Expiring is described at turn.Recovery.
 func (v Runs) Expiring(ctx context.Context, at time.Time) ([]chat.Ask, error) {
-	return Asks(v).many(ctx, `WHERE k.state = 'open' AND k.expires_at > 0 AND k.expires_at < ? ORDER BY k.id`, micros(at))
+	return Asks(v).many(ctx, `WHERE k.state = 'open' AND k.expires_at > 0 AND k.expires_at < ? ORDER BY +k.id`, micros(at))
 }
 
 func (v Asks) many(ctx context.Context, where string, args ...any) (as []chat.Ask, err error) {

@@ -20,12 +20,17 @@ import (
 	"cligate/internal/chat"
 )
 
-// childDir names the data directory of a child process that only writes.
+// childDir names the data directory of a child process: it writes for ever, or
+// does the job that childJob names.
 const childDir = "CLIGATE_STORE_CHILD"
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
-		if err := writeUntilKilled(dir); err != nil {
+		job := writeUntilKilled
+		if name := os.Getenv(childJob); name != "" {
+			job = func(dir string) error { return doJob(dir, name) }
+		}
+		if err := job(dir); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

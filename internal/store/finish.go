@@ -81,7 +81,7 @@ func (t *tx) voidAsks(ctx context.Context, turn int64) error {
 func (v Runs) Unfinished(ctx context.Context) (us []chat.Unfinished, err error) {
 	err = v.readOpen(ctx, func(ctx context.Context, h handle) error {
 		us = nil
-		turns, err := list(ctx, h, scanTurn, `SELECT `+turnCols+` WHERE t.state IN ('running', 'waiting') ORDER BY t.id`)
+		turns, err := list(ctx, h, scanTurn, `SELECT `+turnCols+` WHERE t.state IN ('running', 'waiting') ORDER BY +t.id`)
 		if err != nil {
 			return err
 		}

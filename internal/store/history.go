@@ -52,6 +52,15 @@ const (
 	wasPosted = `o.op = 'post' AND o.state NOT IN ('dead', 'dropped')`
 )
 
+// spot is a place with its conversation.
+type spot struct{ place, conversation int64 }
+
+func scanSpot(r row) (spot, error) {
+	var s spot
+	err := r.Scan(&s.place, &s.conversation)
+	return s, err
+}
+
 // Lines is described at router.History. Live messages are no lines: their turn
 // has a final or an end of its own.
 func (v History) Lines(ctx context.Context, conversation int64, before time.Time, limit int) (ls []chat.Line, err error) {
@@ -60,18 +69,24 @@ func (v History) Lines(ctx context.Context, conversation int64, before time.Time
 		until = math.MaxInt64
 	}
 	err = v.read(ctx, func(ctx context.Context, h handle) error {
-		said, err := list(ctx, h, v.sound(scanSaid), `SELECT `+saidCols+`
+		all, err := list(ctx, h, v.sound(scanSaid), `SELECT `+saidCols+`
 WHERE i.conversation = ? AND i.at < ? AND `+wasSaid+` ORDER BY i.id DESC LIMIT ?`, conversation, until, limit)
 		if err != nil {
 			return err
 		}
-		posted, err := list(ctx, h, v.sound(scanPosted), `SELECT `+postedCols+`
-WHERE o.place IN (SELECT id FROM place WHERE conversation = ?) AND o.at < ? AND o.class <> 'progress' AND `+wasPosted+`
-ORDER BY o.id DESC LIMIT ?`, conversation, until, limit)
+		places, err := list(ctx, h, value[int64], `SELECT id FROM place WHERE conversation = ?`, conversation)
 		if err != nil {
 			return err
 		}
-		ls = newest(append(said, posted...), limit)
+		for _, place := range places { // one by one: each is read backwards and left when there are enough
+			posted, err := list(ctx, h, v.sound(scanPosted), `SELECT `+postedCols+`
+WHERE o.place = ? AND o.at < ? AND o.class <> 'progress' AND `+wasPosted+` ORDER BY o.id DESC LIMIT ?`, place, until, limit)
+			if err != nil {
+				return err
+			}
+			all = append(all, posted...)
+		}
+		ls = newest(all, limit)
 		return nil
 	})
 	return ls, err

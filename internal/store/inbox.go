@@ -147,7 +147,7 @@ WHERE i.state IN ('new', 'asked') AND i.state = 'new' ORDER BY i.id LIMIT ?`, li
 func (v Inbox) Aged(ctx context.Context, place int64) (ins []chat.Inbound, err error) {
 	err = v.readOpen(ctx, func(ctx context.Context, h handle) (err error) {
 		ins, err = list(ctx, h, scanInbound, `SELECT `+inboundCols+`
-WHERE i.state IN ('new', 'asked') AND i.state = 'asked' AND i.place = ? ORDER BY i.id`, place)
+WHERE i.state IN ('new', 'asked') AND i.state = 'asked' AND +i.place = ? ORDER BY i.id`, place)
 		return err
 	})
 	return ins, err

@@ -24,7 +24,8 @@ func scanOut(r row) (chat.Out, error) {
 	return o, b.open("outbox", o.ID, &o.Part)
 }
 
-// isOpen is exactly the condition of the index of open rows.
+// isOpen is exactly the condition of the index of open rows, which is ordered
+// as they are sent: by state downwards (sending before pending), then by age.
 const isOpen = `o.state IN ('pending', 'sending')`
 
 // Enqueue is described at reply.Outbox.
@@ -92,7 +93,7 @@ WHERE `+isOpen+` AND p.parked = 0 ORDER BY o.channel`)
 func (v Outbox) NextOut(ctx context.Context, channel string) (o chat.Out, err error) {
 	err = v.readOpen(ctx, func(ctx context.Context, h handle) (err error) {
 		o, err = first(ctx, h, scanOut, `SELECT `+outCols+` WHERE o.channel = ? AND `+isOpen+` AND p.parked = 0
-ORDER BY o.state = 'sending' DESC, o.id LIMIT 1`, channel)
+ORDER BY o.state DESC, o.id LIMIT 1`, channel)
 		return err
 	})
 	return o, err

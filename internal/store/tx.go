@@ -81,6 +81,10 @@ func first[T any](ctx context.Context, h handle, scan func(row) (T, error), quer
 	return v, nil
 }
 
+// A plus before a column in a query ("ORDER BY +t.id") tells SQLite not to use
+// that column's index: the small partial index of open rows is the better one,
+// and it cannot know that few rows are open.
+
 // value scans a single column.
 func value[T any](r row) (T, error) {
 	var v T

@@ -46,16 +46,28 @@ func (v WebChats) Since(ctx context.Context, account, chatID string, after chat.
 	return ls, err
 }
 
-// lines reads both tables on one side of the mark.
+// lines reads both tables on one side of the mark, place by place: each is
+// read in its order and left when there are enough.
 func (v WebChats) lines(ctx context.Context, h handle, side, order, account, chatID string, m chat.Mark, limit int) ([]chat.Line, error) {
-	said, err := list(ctx, h, v.sound(scanSaid), `SELECT `+saidCols+` WHERE i.place `+ofChat+` AND i.id `+side+wasSaid+`
-ORDER BY i.id `+order+` LIMIT ?`, account, chatID, m.Inbound, limit)
+	places, err := list(ctx, h, scanSpot, `SELECT id, conversation FROM place WHERE account = ? AND chat = ?`, account, chatID)
 	if err != nil {
 		return nil, err
 	}
-	posted, err := list(ctx, h, v.sound(scanPosted), `SELECT `+postedCols+` WHERE o.place `+ofChat+` AND o.id `+side+wasPosted+`
-ORDER BY o.id `+order+` LIMIT ?`, account, chatID, m.Outbox, limit)
-	return append(said, posted...), err
+	var all []chat.Line
+	for _, p := range places {
+		said, err := list(ctx, h, v.sound(scanSaid), `SELECT `+saidCols+` WHERE i.conversation = ? AND +i.place = ? AND i.id `+side+wasSaid+`
+ORDER BY i.id `+order+` LIMIT ?`, p.conversation, p.place, m.Inbound, limit)
+		if err != nil {
+			return nil, err
+		}
+		posted, err := list(ctx, h, v.sound(scanPosted), `SELECT `+postedCols+` WHERE o.place = ? AND o.id `+side+wasPosted+`
+ORDER BY o.id `+order+` LIMIT ?`, p.place, m.Outbox, limit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(all, said...), posted...)
+	}
+	return all, nil
 }
 
 // FateOf is described at web.History.
