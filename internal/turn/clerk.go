@@ -153,13 +153,14 @@ func (c *clerk) silence(told int64) (time.Duration, int64) {
 		c.run.stalling(quiet)
 		told = last
 	}
-	switch {
-	case told != last:
+	if told != last {
 		return c.first() - quiet, told
-	case cfg.StallStop > 0:
-		return cfg.StallStop - quiet, told
 	}
-	return c.first(), told
+	next := c.first() // early enough for a silence that follows this one
+	if cfg.StallStop > 0 {
+		next = min(next, cfg.StallStop-quiet)
+	}
+	return next, told
 }
 
 // tidy does the jobs.

@@ -25,11 +25,17 @@ const (
 
 // recap is what was said in the conversation before this turn, bounded, newest
 // entries first to be kept. It is empty when nothing was said.
-func (n *run) recap(ctx context.Context) string {
-	lines, err := n.books.History.Lines(ctx, n.turn.Conversation, time.Time{}, recapLines)
-	if err != nil {
-		n.cfg.Log.WarnContext(ctx, "no recap for the agent", "turn", n.turn.ID, "err", err)
-		return ""
+func (n *run) recap(ctx context.Context) (string, error) {
+	var lines []chat.Line
+	for try := 0; ; try++ {
+		var err error
+		if lines, err = n.books.History.Lines(ctx, n.turn.Conversation, time.Time{}, recapLines); err == nil {
+			break
+		}
+		n.cfg.Log.WarnContext(ctx, "history not readable yet", "turn", n.turn.ID, "err", err)
+		if err := n.pause(ctx, try); err != nil {
+			return "", err
+		}
 	}
 	var entries []string
 	room := recapLimit
@@ -44,19 +50,20 @@ func (n *run) recap(ctx context.Context) string {
 		entries = append(entries, e)
 	}
 	if len(entries) == 0 {
-		return ""
+		return "", nil
 	}
 	slices.Reverse(entries)
-	return recapHead + "\n\n" + strings.Join(entries, "\n\n") + "\n\n" + recapFoot
+	return recapHead + "\n\n" + strings.Join(entries, "\n\n") + "\n\n" + recapFoot, nil
 }
 
 // entry is one line of the history as the recap quotes it; empty for what is
-// no part of the talk with the agent, and for this turn's own messages.
+// no part of the talk with the agent, and for what this turn and those behind it
+// ask.
 func (n *run) entry(l chat.Line) string {
 	own := func(p chat.Piece) bool { return p.Inbound != 0 && p.Inbound == l.Inbound }
 	text := strings.TrimSpace(l.Text)
 	switch {
-	case text == "", l.Turn == n.turn.ID, slices.ContainsFunc(n.turn.Input.Pieces, own):
+	case text == "", l.Turn >= n.turn.ID, slices.ContainsFunc(n.turn.Input.Pieces, own):
 		return ""
 	case l.Inbound != 0 && l.Turn == 0: // a command, a click, an answer
 		return ""

@@ -135,6 +135,9 @@ func (n *run) begin() {
 	n.result.started = time.Now()
 	n.live = n.voice.Begin(n.turn, n.lang, n.session.Agent)
 	n.clerk = newClerk(n)
+	if n.neighbour(n) {
+		n.live.Event(chat.Event{Kind: chat.EventNotice, Text: i18n.T(n.lang, "turn.shared", "workspace", n.session.Workspace)})
+	}
 	close(n.ready)
 }
 
@@ -170,7 +173,9 @@ func (n *run) try(ctx context.Context) error {
 	}
 	in := n.turn.Input
 	if n.session.Recap {
-		in.Recap = n.recap(ctx)
+		if in.Recap, err = n.recap(ctx); err != nil {
+			return err
+		}
 	}
 	err = w.Prompt(ctx, in, n)
 	n.confirm()
@@ -248,22 +253,29 @@ func (n *run) insist(ctx context.Context, complaint string, write func(context.C
 // tells the user.
 func (n *run) replace(ctx context.Context) error {
 	lost := n.session
+	var next chat.Session
 	err := n.insist(ctx, "lost session not replaced yet", func(ctx context.Context) error {
-		next, err := n.books.Threads.Lose(ctx, lost.ID)
-		if err == nil {
-			err = n.books.Ledger.Rebind(ctx, n.turn.ID, next.ID)
-		}
-		if err == nil {
-			n.seen.mu.Lock()
-			n.session, n.turn.Session = next, next.ID
-			n.seen.mu.Unlock()
-		}
+		var err error
+		next, err = n.books.Threads.Lose(ctx, lost.ID)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("replace lost session %d: %w", lost.ID, err)
 	}
-	n.moved(n, n.session.ID)
+	if !n.occupy(n, next.ID) {
+		return context.Cause(ctx)
+	}
+	err = n.insist(ctx, "turn not moved yet", func(ctx context.Context) error {
+		return n.books.Ledger.Rebind(ctx, n.turn.ID, next.ID)
+	})
+	if err != nil {
+		return fmt.Errorf("move turn to session %d: %w", next.ID, err)
+	}
+	n.mu.Lock() // others look at it
+	n.seen.mu.Lock()
+	n.session, n.turn.Session = next, next.ID
+	n.seen.mu.Unlock()
+	n.mu.Unlock()
 	n.sessions.Forget(lost.ID)
 	n.result.native = ""
 	n.cfg.Log.WarnContext(ctx, "agent lost the session", "session", lost.ID, "successor", n.session.ID,

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
 	"cligate/internal/worker"
 )
 
@@ -95,6 +96,7 @@ type Runner struct {
 	closed bool
 	active map[int64]*run // by session
 	again  map[int64]row  // failures in a row, by session
+	shared map[int64]bool // sessions told that their workspace is shared
 }
 
 // row counts equal failures of a session, one after the other.
@@ -117,6 +119,7 @@ func New(books Books, sessions Sessions, voice Voice, board *Board, cfg Config) 
 		quit:   make(chan struct{}),
 		active: map[int64]*run{},
 		again:  map[int64]row{},
+		shared: map[int64]bool{},
 	}
 }
 
@@ -193,35 +196,72 @@ func (r *Runner) Stop(session int64, code chat.Code) bool {
 // enter makes n the session's turn in this process. It waits for a turn that
 // the agent started; a stop meant for the session's turn stops that one.
 func (r *Runner) enter(n *run) bool {
+	if r.occupy(n, n.session.ID) {
+		return true
+	}
+	if chat.CodeOf(context.Cause(n.ctx)) == chat.Stopped {
+		r.Stop(n.session.ID, chat.Stopped)
+	}
+	return false
+}
+
+// occupy makes n the turn of a session as soon as no other is, until n leaves;
+// false when n was cancelled first.
+func (r *Runner) occupy(n *run, session int64) bool {
 	for n.ctx.Err() == nil {
-		if r.take(n) {
+		if r.take(n, session) {
 			return true
 		}
-		other := r.current(n.session.ID)
+		other := r.current(session)
 		if other == nil {
 			continue
 		}
 		select {
 		case <-other.over:
 		case <-n.ctx.Done():
-			if chat.CodeOf(context.Cause(n.ctx)) == chat.Stopped {
-				r.Stop(n.session.ID, chat.Stopped)
-			}
 		}
 	}
 	return false
 }
 
-// take makes n the session's turn if there is none.
-func (r *Runner) take(n *run) bool {
+// take makes n the turn of a session if there is none.
+func (r *Runner) take(n *run, session int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	agents := n.turn.Origin == chat.OriginAgent
-	if r.active[n.session.ID] != nil || agents && r.closed {
+	if r.active[session] != nil || n.turn.Origin == chat.OriginAgent && r.closed {
 		return false
 	}
-	r.active[n.session.ID] = n
+	r.active[session] = n
 	return true
+}
+
+// neighbour reports, once for each session, whether another session's turn
+// works in the same directory.
+func (r *Runner) neighbour(n *run) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.shared[n.session.ID] {
+		return false
+	}
+	for _, other := range r.active {
+		if other != n && other.session.ID != n.session.ID && other.session.Workspace == n.session.Workspace {
+			r.shared[n.session.ID] = true
+			return true
+		}
+	}
+	return false
+}
+
+// Crowded tells the user of a session that its turn waits because every worker
+// is busy. It does not block.
+func (r *Runner) Crowded(session int64) {
+	if n := r.current(session); n != nil {
+		select {
+		case <-n.ready:
+			_ = n.Emit(n.ctx, chat.Event{Kind: chat.EventNotice, Text: i18n.T(n.lang, "turn.crowded")})
+		default: // it is not claimed yet, so it waits visibly anyway
+		}
+	}
 }
 
 // leave is the end of n in this process.
@@ -235,15 +275,6 @@ func (r *Runner) leave(n *run) {
 	r.mu.Unlock()
 	n.stop(nil)
 	close(n.over)
-}
-
-// moved also makes n the turn of the session that replaced its own.
-func (r *Runner) moved(n *run, to int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.active[to] == nil {
-		r.active[to] = n
-	}
 }
 
 // patience is the pause between tries at a ledger that cannot be written.

@@ -79,7 +79,7 @@ func (r *Runner) welcome(ctx context.Context, session int64) (h worker.Host, end
 	if err != nil {
 		return nil, nobody, true
 	}
-	if !r.take(n) {
+	if !r.take(n, session) {
 		n.stop(nil)
 		return nil, nil, false
 	}

@@ -3,6 +3,7 @@ package fake
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -175,7 +176,8 @@ const (
 	ask   = "what was the word?"
 )
 
-// recall is the answer of an agent without a script.
+// recall is the answer of an agent without a script. A recap in the prompt is
+// as good as a memory.
 func recall(before []string, prompt string) string {
 	if !strings.Contains(prompt, ask) {
 		if _, word, ok := strings.Cut(prompt, learn); ok {
@@ -183,8 +185,9 @@ func recall(before []string, prompt string) string {
 		}
 		return "you said: " + prompt
 	}
-	for i := len(before) - 1; i >= 0; i-- {
-		if _, word, ok := strings.Cut(before[i], learn); ok {
+	for _, p := range slices.Backward(append(slices.Clone(before), prompt)) {
+		if _, word, ok := strings.Cut(p, learn); ok {
+			word, _, _ = strings.Cut(word, "\n")
 			return "the word was " + word
 		}
 	}

@@ -1,0 +1,104 @@
+package fake_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"cligate/internal/chat"
+	"cligate/internal/worker"
+	"cligate/internal/worker/fake"
+)
+
+type host struct {
+	kinds []chat.EventKind
+	text  string
+}
+
+func (h *host) Emit(_ context.Context, e chat.Event) error {
+	h.kinds = append(h.kinds, e.Kind)
+	h.text += e.Text
+	return nil
+}
+
+func (h *host) Ask(context.Context, chat.Question) (chat.Answer, error) { return chat.Answer{}, nil }
+
+func input(s string) chat.Input { return chat.Input{Pieces: []chat.Piece{{Text: s}}} }
+
+func open(t *testing.T, d *fake.Driver, s worker.Spec) worker.Worker {
+	t.Helper()
+	w, err := d.Open(t.Context(), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.Close() })
+	return w
+}
+
+func TestMemoryOutlivesTheWorker(t *testing.T) {
+	t.Parallel()
+	d := fake.New()
+	w := open(t, d, worker.Spec{Session: 1, Seed: "s"})
+	var h host
+	if err := w.Prompt(t.Context(), input("remember the word plum"), &h); err != nil {
+		t.Fatal(err)
+	}
+	if h.kinds[0] != chat.EventSession || h.kinds[1] != chat.EventSent {
+		t.Errorf("events %v", h.kinds)
+	}
+	_ = w.Close()
+	<-w.Done()
+	w = open(t, d, worker.Spec{Session: 1, NativeID: w.NativeID()})
+	h = host{}
+	if err := w.Prompt(t.Context(), input("what was the word?"), &h); err != nil || h.text != "sthe word was plum" {
+		t.Errorf("answered %q, %v", h.text, err)
+	}
+}
+
+func TestAgentIsStrictAboutIDs(t *testing.T) {
+	t.Parallel()
+	d := fake.New()
+	if _, err := d.Open(t.Context(), worker.Spec{Session: 1, NativeID: "x"}); chat.CodeOf(err) != chat.NoSession {
+		t.Errorf("resumed an unknown id: %v", err)
+	}
+	_ = open(t, d, worker.Spec{Session: 1, Seed: "s"}).Close()
+	if _, err := d.Open(t.Context(), worker.Spec{Session: 1, Seed: "s"}); chat.CodeOf(err) != chat.AgentError {
+		t.Errorf("made the same session twice: %v", err)
+	}
+	_ = open(t, d, worker.Spec{Session: 1, Seed: "s", Begun: true}).Close()
+}
+
+func TestBreachesAreCounted(t *testing.T) {
+	t.Parallel()
+	d := fake.New().Script(fake.Wait(nil))
+	w := open(t, d, worker.Spec{Session: 1, Seed: "s"})
+	ctx, cancel := context.WithCancel(t.Context())
+	began := make(chan struct{})
+	done := make(chan error)
+	go func() { done <- w.Prompt(ctx, input("a"), began1{host: &host{}, ch: began}) }()
+	<-began
+	if err := w.Prompt(ctx, input("b"), &host{}); chat.CodeOf(err) != chat.Protocol {
+		t.Errorf("prompted twice at once: %v", err)
+	}
+	open(t, d, worker.Spec{Session: 1, Seed: "s", Begun: true})
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	if o := d.Overlaps(); len(o) != 2 {
+		t.Errorf("counted %q, want two breaches", o)
+	}
+}
+
+// began1 says when the prompt was taken.
+type began1 struct {
+	*host
+	ch chan struct{}
+}
+
+func (b began1) Emit(ctx context.Context, e chat.Event) error {
+	if e.Kind == chat.EventSent {
+		close(b.ch)
+	}
+	return b.host.Emit(ctx, e)
+}
