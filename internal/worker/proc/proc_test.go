@@ -28,7 +28,7 @@ import (
 // playing is a Spec for a part of play.
 func playing(part string, args ...string) Spec {
 	exe, _ := os.Executable()
-	return Spec{Path: exe, Args: append([]string{"play", part}, args...), Dir: "/", Env: []string{"PATH=/usr/bin:/bin"}}
+	return Spec{Path: exe, Args: append([]string{"play", part}, args...), Dir: "/", Env: []string{"PATH=/usr/bin:/bin", quickExit}}
 }
 
 func newToken() string { return fmt.Sprintf("test-%d-%x", os.Getpid(), rand.Uint64()) }
@@ -438,8 +438,15 @@ func TestCloseDuringEverything(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { _, _ = io.Copy(io.Discard, p) })
 		wg.Go(func() { _, _ = p.Write(make([]byte, 1<<20)) })
-		wg.Go(func() { _ = p.Close() })
-		wg.Go(func() { _ = p.Close(); p.Exit(); _ = p.Stderr() })
+		for range 2 {
+			wg.Go(func() {
+				if err := p.Close(); err != nil {
+					t.Error(err)
+				}
+				p.Exit()
+				_ = p.Stderr()
+			})
+		}
 		wg.Wait()
 		select {
 		case <-p.Done():

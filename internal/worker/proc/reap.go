@@ -123,7 +123,18 @@ func orphans() []runner.Entry {
 	return found
 }
 
+// isRunner reads the arguments of a process. They are empty for a moment while
+// a new runner is being executed and while one ends: those are not judged.
 func isRunner(pid int) bool {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	return err == nil && bytes.HasPrefix(b, []byte(runner.Name+"\x00"))
+	for range 50 {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+		if err == nil && len(b) > 0 {
+			return bytes.HasPrefix(b, []byte(runner.Name+"\x00"))
+		}
+		if e, ok := runner.Inspect(pid); !ok || e.Zombie {
+			return true // nothing is left to kill
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+	return false // it hides its arguments
 }

@@ -133,19 +133,29 @@ func SignalAll(list []Entry, sig syscall.Signal) {
 	}
 }
 
-// Exterminate kills what find returns until it returns nothing, and reports
-// whether that was reached in time. Everything is stopped before anything is
-// killed: what forks faster than it is killed cannot escape, and a child whose
-// parent dies does not leave the tree unseen.
+// Exterminate kills what find returns until it returns nothing and all that it
+// ever returned is gone, and reports whether that was reached in time.
+// Everything is stopped before anything is killed: what forks faster than it is
+// killed cannot escape, and a child whose parent dies does not leave the tree
+// unseen.
 func Exterminate(find func() []Entry, until time.Time) bool {
+	chosen := map[int]Entry{}
 	pause := time.Millisecond
 	for {
-		found := freeze(find)
-		if len(found) == 0 {
-			return true
+		for _, e := range freeze(find) {
+			chosen[e.PID] = e
 		}
-		SignalAll(found, syscall.SIGKILL)
-		if time.Now().After(until) {
+		for pid, e := range chosen {
+			if now, ok := Inspect(pid); !ok || now.Start != e.Start || now.Zombie {
+				delete(chosen, pid)
+				continue
+			}
+			e.Signal(syscall.SIGKILL)
+		}
+		switch {
+		case len(chosen) == 0:
+			return true
+		case time.Now().After(until):
 			return false
 		}
 		time.Sleep(pause) // the kernel tells nobody when a stranger is gone
