@@ -14,7 +14,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -62,34 +61,19 @@ func (c Config) filled() Config {
 
 // Manager hands out workers. It may be used from many goroutines.
 type Manager struct {
-	ledger  Ledger
-	drivers map[string]worker.Driver
-	cfg     Config
-	slots   *semaphore.Weighted // one per live process; nil = no cap
-	wg      sync.WaitGroup      // openings, closings, watchers
-
-	mu      sync.Mutex
-	entries map[int64]*entry
-	changed chan struct{} // closed and replaced whenever an entry changes
-	starved int           // openings that wait for a slot
-	closing int           // workers on their way out: slots that will be free
-	turns   int           // numbers the turns that agents start
-	closed  bool
+	pool *pool
+	open opener
+	cfg  Config
 }
 
 // New makes a Manager. The caller must Close it.
 func New(ledger Ledger, drivers map[string]worker.Driver, cfg Config) *Manager {
-	m := &Manager{
-		ledger:  ledger,
-		drivers: drivers,
-		cfg:     cfg.filled(),
-		entries: map[int64]*entry{},
-		changed: make(chan struct{}),
-	}
+	cfg = cfg.filled()
+	p := &pool{idleTime: cfg.WorkerIdle, log: cfg.Log, entries: map[int64]*entry{}, changed: make(chan struct{})}
 	if cfg.MaxWorkers > 0 {
-		m.slots = semaphore.NewWeighted(int64(cfg.MaxWorkers))
+		p.slots = semaphore.NewWeighted(int64(cfg.MaxWorkers))
 	}
-	return m
+	return &Manager{pool: p, open: opener{ledger: ledger, drivers: drivers, cfg: cfg}, cfg: cfg}
 }
 
 // Acquire returns the live worker of s: the one that is there, or one opened
@@ -101,93 +85,128 @@ func New(ledger Ledger, drivers map[string]worker.Driver, cfg Config) *Manager {
 // every other error the session is as good as before.
 func (m *Manager) Acquire(ctx context.Context, s chat.Session) (worker.Worker, error) {
 	for {
-		e, wait, err := m.take(s.ID)
+		e, wait, err := m.pool.take(s.ID)
 		switch {
 		case err != nil:
 			return nil, err
-		case wait != nil:
-			select {
-			case <-wait:
-			case <-ctx.Done():
-				return nil, context.Cause(ctx)
-			}
-			if err := m.outcome(e); err != nil {
-				return nil, err
-			}
-		case e.phase == opening: // ours to open
-			return m.open(ctx, e, true)
-		default:
+		case wait == nil && e.phase == opening: // ours to open
+			return m.launch(ctx, e, true)
+		case wait == nil:
 			return e.w, nil
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if err := m.pool.outcome(e); err != nil {
+			return nil, err
 		}
 	}
 }
 
-// take finds the session's entry: live and now used by the caller, or fresh
-// and the caller's to open, or in somebody else's hands (then wait).
-func (m *Manager) take(id int64) (e *entry, wait <-chan struct{}, err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e = m.entries[id]
-	switch {
-	case m.closed:
-		return nil, nil, chat.E(chat.Shutdown, "", nil)
-	case e == nil:
-		return m.reserve(id), nil, nil
-	case e.phase == live && e.alive() && !e.stale:
-		m.use(e)
-		return e, nil, nil
+// launch opens the worker of a reserved entry. With used the caller holds it
+// afterwards; without, it does not wait for a slot.
+func (m *Manager) launch(ctx context.Context, e *entry, used bool) (worker.Worker, error) {
+	ctx, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+	m.pool.mu.Lock()
+	e.abort = abort
+	if m.pool.closed {
+		abort(chat.E(chat.Shutdown, "", nil))
 	}
-	return e, m.changed, nil
+	m.pool.mu.Unlock()
+
+	w, err := m.start(ctx, e, used)
+	switch code := chat.CodeOf(err); {
+	case err == nil:
+		err = context.Cause(ctx) // too late: it stays, for the next one
+		m.pool.opened(e, w, used && err == nil, nil)
+		return w, err
+	case ctx.Err() != nil && code != chat.NoSession:
+		err = context.Cause(ctx)
+	case code != chat.Full: // for those who wait there may be room
+		m.pool.mu.Lock()
+		e.err = err
+		m.pool.mu.Unlock()
+	}
+	m.pool.opened(e, nil, false, err)
+	return nil, err
 }
 
-// outcome is how the opening of e failed, for those who waited for it.
-func (m *Manager) outcome(e *entry) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return e.err
-}
-
-// reserve makes the entry that its caller will open; m.mu is held.
-func (m *Manager) reserve(id int64) *entry {
-	e := &entry{id: id, phase: opening}
-	m.entries[id] = e
-	m.wg.Add(1) // until the opening is over
-	return e
+// start asks the driver for a worker once there is a slot for it.
+func (m *Manager) start(ctx context.Context, e *entry, patient bool) (worker.Worker, error) {
+	s, d, err := m.open.check(ctx, e.id)
+	if err != nil {
+		return nil, err
+	}
+	err = m.pool.slot(ctx, patient, func() {
+		if m.cfg.Waiting != nil {
+			m.cfg.Waiting(e.id)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	w, err := m.open.call(ctx, d, s, m.uninvited(e))
+	if err != nil {
+		m.pool.free()
+		return nil, err
+	}
+	return w, nil
 }
 
 // Release gives a worker back. It may be closed from now on.
 func (m *Manager) Release(session int64) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if e := m.entries[session]; e != nil && e.users > 0 {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	if e := m.pool.entries[session]; e != nil && e.users > 0 {
 		e.users--
-		m.rest(e)
+		m.pool.restLocked(e)
 	}
 }
 
 // Warm opens the session's worker ahead of its turn, if there is room. It
 // returns at once; what goes wrong is found again by Acquire.
 func (m *Manager) Warm(ctx context.Context, s chat.Session) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed || m.entries[s.ID] != nil {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	if m.pool.closed || m.pool.entries[s.ID] != nil {
 		return
 	}
-	e := m.reserve(s.ID)
-	m.wg.Go(func() {
-		if _, err := m.open(context.WithoutCancel(ctx), e, false); err != nil {
+	e := m.pool.reserveLocked(s.ID)
+	m.pool.wg.Go(func() {
+		if _, err := m.launch(context.WithoutCancel(ctx), e, false); err != nil {
 			m.cfg.Log.DebugContext(ctx, "worker not opened ahead", "session", s.ID, "err", err)
 		}
 	})
 }
 
+// Forget closes the session's worker, busy or not, and waits until its process
+// is gone. The session itself is untouched.
+func (m *Manager) Forget(session int64) {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	e := m.pool.entries[session]
+	if e == nil {
+		return
+	}
+	m.pool.dismissLocked(e, chat.E(chat.Stopped, "", nil))
+	for !e.gone {
+		wait := m.pool.changed
+		m.pool.mu.Unlock()
+		<-wait
+		m.pool.mu.Lock()
+	}
+}
+
 // Close closes all workers at once and waits until every process is gone.
 func (m *Manager) Close() {
-	m.mu.Lock()
-	m.closed = true
-	for _, e := range m.entries {
-		m.dismiss(e, chat.E(chat.Shutdown, "", nil))
+	m.pool.mu.Lock()
+	m.pool.closed = true
+	for _, e := range m.pool.entries {
+		m.pool.dismissLocked(e, chat.E(chat.Shutdown, "", nil))
 	}
-	m.mu.Unlock()
-	m.wg.Wait()
+	m.pool.mu.Unlock()
+	m.pool.wg.Wait()
 }

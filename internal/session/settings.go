@@ -12,22 +12,22 @@ import (
 // Live returns what the session's live worker said about itself; false when
 // its process is not alive or not ready.
 func (m *Manager) Live(session int64) (worker.Info, bool) {
-	m.mu.Lock()
-	e := m.entries[session]
+	m.pool.mu.Lock()
+	e := m.pool.entries[session]
 	if e == nil || e.phase != live || e.stale || !e.alive() {
-		m.mu.Unlock()
+		m.pool.mu.Unlock()
 		return worker.Info{}, false
 	}
 	w := e.w
-	m.mu.Unlock()
+	m.pool.mu.Unlock()
 	return w.Info(), true
 }
 
 // Count returns how many processes there are and how many of them a turn uses.
 func (m *Manager) Count() (all, busy int) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, e := range m.entries {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	for _, e := range m.pool.entries {
 		if e.gone {
 			continue
 		}
@@ -43,11 +43,11 @@ func (m *Manager) Count() (all, busy int) {
 // worker is asked; else they are stored and the next open states them. After
 // an error nothing is stored. Empty values leave a setting as it is.
 func (m *Manager) Set(ctx context.Context, session int64, s chat.Settings) (chat.Applied, error) {
-	e := m.hold(session)
+	e := m.pool.hold(session)
 	if e == nil {
 		return chat.AppliedReopen, m.wish(ctx, session, s)
 	}
-	defer m.letGo(e)
+	defer m.pool.letGo(e)
 	applied, err := e.w.Set(ctx, s)
 	if err != nil && e.alive() {
 		return "", fmt.Errorf("set session %d: %w", session, err)
@@ -59,49 +59,24 @@ func (m *Manager) Set(ctx context.Context, session int64, s chat.Settings) (chat
 		return "", err
 	}
 	if applied == chat.AppliedReopen {
-		m.outdate(e)
+		m.pool.mu.Lock()
+		e.stale = true // it serves until it is released, and no longer
+		m.pool.mu.Unlock()
 	}
 	return applied, nil
 }
 
 // wish stores what the next open of a session states.
 func (m *Manager) wish(ctx context.Context, session int64, s chat.Settings) error {
-	if err := m.ledger.Bind(ctx, session, "", s); err != nil {
+	if err := m.open.ledger.Bind(ctx, session, "", s); err != nil {
 		return fmt.Errorf("store settings of session %d: %w", session, err)
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if e := m.entries[session]; e != nil && e.phase == opening {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	if e := m.pool.entries[session]; e != nil && e.phase == opening {
 		e.stale = true // it may have read the old ones
 	}
 	return nil
-}
-
-// outdate lets the worker serve until it is released, and no longer.
-func (m *Manager) outdate(e *entry) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e.stale = true
-}
-
-// hold keeps the session's live worker; nil when there is none.
-func (m *Manager) hold(session int64) *entry {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e := m.entries[session]
-	if e == nil || e.phase != live || !e.alive() {
-		return nil
-	}
-	e.held++
-	e.unwind()
-	return e
-}
-
-func (m *Manager) letGo(e *entry) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	e.held--
-	m.rest(e)
 }
 
 // uninvited keeps the worker from being closed while a turn runs that its
@@ -112,13 +87,13 @@ func (m *Manager) uninvited(e *entry) func(context.Context) (worker.Host, func(e
 	}
 	enter := m.cfg.Uninvited(e.id)
 	return func(ctx context.Context) (worker.Host, func(error)) {
-		m.mu.Lock()
+		m.pool.mu.Lock()
 		e.held++
 		e.unwind()
-		m.mu.Unlock()
+		m.pool.mu.Unlock()
 		host, end := enter(ctx)
 		if host == nil {
-			m.letGo(e)
+			m.pool.letGo(e)
 			return nil, func(error) {}
 		}
 		return host, m.attach(e, end)
@@ -128,16 +103,16 @@ func (m *Manager) uninvited(e *entry) func(context.Context) (worker.Host, func(e
 // attach makes sure that end is called once, by the driver or by us.
 func (m *Manager) attach(e *entry, end func(error)) func(error) {
 	var once sync.Once
-	m.mu.Lock()
-	m.turns++
-	key := m.turns
+	m.pool.mu.Lock()
+	m.pool.turns++
+	key := m.pool.turns
 	closer := func(err error) {
 		once.Do(func() {
 			end(err)
-			m.mu.Lock()
+			m.pool.mu.Lock()
 			delete(e.ends, key)
-			m.mu.Unlock()
-			m.letGo(e)
+			m.pool.mu.Unlock()
+			m.pool.letGo(e)
 		})
 	}
 	if e.ends == nil {
@@ -145,7 +120,7 @@ func (m *Manager) attach(e *entry, end func(error)) func(error) {
 	}
 	e.ends[key] = closer
 	gone := e.gone
-	m.mu.Unlock()
+	m.pool.mu.Unlock()
 	if gone {
 		closer(chat.E(chat.Crashed, "", nil))
 	}

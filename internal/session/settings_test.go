@@ -1,0 +1,95 @@
+package session_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"cligate/internal/chat"
+	"cligate/internal/session"
+	"cligate/internal/worker"
+)
+
+func TestSettingsAreStatedAtEveryOpening(t *testing.T) {
+	t.Parallel()
+	b := setup(t, session.Config{})
+	s := b.session()
+	set := func(v chat.Settings, want chat.Applied) {
+		t.Helper()
+		got, err := b.Set(t.Context(), s.ID, v)
+		if err != nil || got != want {
+			t.Fatalf("set %+v: %q, %v; want %q", v, got, err, want)
+		}
+	}
+	set(chat.Settings{Model: "small"}, chat.AppliedReopen) // nothing lives
+	b.say(s, "remember the word plum")
+	set(chat.Settings{Mode: "plan"}, chat.AppliedNow)
+	b.Forget(s.ID)
+	b.say(s, "hello")
+
+	b.agent.Applies(chat.AppliedReopen, nil)
+	b.acquire(s)
+	set(chat.Settings{Model: "large"}, chat.AppliedReopen)
+	if now, _ := b.agent.Live(); now != 1 {
+		t.Fatal("the running turn lost its worker")
+	}
+	b.Release(s.ID)
+	if got := b.say(s, "what was the word?"); got != "the word was plum" {
+		t.Errorf("got %q", got)
+	}
+	opens := b.wantOpens(3)
+	for i, want := range []chat.Settings{{Model: "small"}, {Model: "small", Mode: "plan"}, {Model: "large", Mode: "plan"}} {
+		if got := (chat.Settings{Model: opens[i].Model, Mode: opens[i].Mode}); got != want {
+			t.Errorf("opening %d stated %+v, want %+v", i, got, want)
+		}
+	}
+
+	b.agent.Applies("", chat.E(chat.ModelUnknown, "huge", nil))
+	_, err := b.Set(t.Context(), s.ID, chat.Settings{Model: "huge"})
+	wantCode(t, err, chat.ModelUnknown)
+	if m := b.row(s).Model; m != "large" {
+		t.Errorf("a refused model was stored: %q", m)
+	}
+}
+
+func TestAgentsOwnTurnKeepsItsWorker(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ended := make(chan error, 1)
+		b := setup(t, session.Config{
+			WorkerIdle: time.Minute,
+			Uninvited: func(int64) func(context.Context) (worker.Host, func(error)) {
+				return func(context.Context) (worker.Host, func(error)) {
+					return &host{}, func(err error) { ended <- err }
+				}
+			},
+		})
+		s := b.session()
+		b.say(s, "hello")
+		in := b.agent.Opens()[0].Uninvited
+		_, end := in(t.Context())
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if _, live := b.Live(s.ID); !live {
+			t.Fatal("closed while the agent works")
+		}
+		end(nil)
+		end(nil)
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if _, live := b.Live(s.ID); live {
+			t.Error("the worker lives on")
+		}
+
+		b.say(s, "hello")
+		in = b.agent.Opens()[1].Uninvited
+		in(t.Context())
+		b.agent.Worker(s.ID).Kill()
+		synctest.Wait()
+		wantCode(t, <-ended, chat.Crashed) // the process is gone: so is its turn
+	})
+}
