@@ -123,7 +123,7 @@ func undo(ctx context.Context, s *Set, c Call) (Result, error) {
 	// An earlier session that came into use after this command was stored: the
 	// command was carried out before the daemon died. Once more would turn it
 	// into its opposite.
-	if cur.CreatedAt.Before(c.In.At) && cur.UsedAt.After(c.In.At) {
+	if cur.CreatedAt.Before(c.In.At) && !cur.UsedAt.Before(c.In.At) {
 		return c.say("use_already", "session", cur.ID), nil
 	}
 	return s.goTo(ctx, c, c.Conv.Previous)

@@ -32,6 +32,7 @@ type Clicks struct {
 	asks  Asks
 	board Board
 	log   *slog.Logger
+	done  *memo
 }
 
 // NewClicks makes a Clicks.
@@ -39,7 +40,7 @@ func NewClicks(asks Asks, board Board, log *slog.Logger) *Clicks {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Clicks{asks: asks, board: board, log: log}
+	return &Clicks{asks: asks, board: board, log: log, done: &memo{acks: map[int64]*outcome{}}}
 }
 
 // Mine reports whether data belongs to the button of an ask.
@@ -106,7 +107,12 @@ func count(s string, most int64) (int64, bool) {
 
 // Press decides what the press in says, if its author may, and returns what to
 // show. An error means that nothing was decided yet and it may be tried again.
+// The same event, given again, gets the same answer and does nothing.
 func (c *Clicks) Press(ctx context.Context, in chat.Inbound) (chat.Ack, error) {
+	return c.done.do(in.ID, func() (chat.Ack, error) { return c.press(ctx, in) })
+}
+
+func (c *Clicks) press(ctx context.Context, in chat.Inbound) (chat.Ack, error) {
 	t, ok := parse(in.Data)
 	if !ok {
 		return c.alert(in, "click_gone"), nil
