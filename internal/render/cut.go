@@ -202,7 +202,7 @@ func (w *writer) cutLine(b Block, add Style) (head Block, tail []Block, ok bool)
 	if len(rest.Inlines) > 0 {
 		tail = []Block{rest}
 	}
-	return head, tail, len(head.Inlines) > 0
+	return head, tail, !empty(head)
 }
 
 // runsThatFit returns the beginning of the runs that the entities allow, as

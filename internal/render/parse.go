@@ -60,7 +60,12 @@ func (b *builder) kids(parent ast.Node) []Block {
 func empty(b Block) bool {
 	switch b.Kind {
 	case Paragraph, Heading:
-		return len(b.Inlines) == 0
+		for _, r := range b.Inlines {
+			if strings.TrimSpace(r.Text) != "" {
+				return false
+			}
+		}
+		return true
 	case CodeBlock:
 		return strings.TrimSpace(b.Text) == ""
 	case Quote, List:
@@ -130,22 +135,20 @@ func (b *builder) paragraph(runs []Inline, twoLines bool) Block {
 	return Block{Kind: Paragraph, Inlines: finish(runs)}
 }
 
-// fence makes a code block. Words of the info string behind the language stand
-// in a line above it.
+// fence makes a code block. An info string of more than the language stands in
+// a line above it.
 func (b *builder) fence(n *ast.FencedCodeBlock) []Block {
 	code := Block{Kind: CodeBlock, Text: b.lines(n)}
 	if n.Info == nil {
 		return []Block{code}
 	}
-	lang, rest, _ := strings.Cut(strings.TrimSpace(string(n.Info.Segment.Value(b.src))), " ")
+	info := strings.TrimSpace(string(n.Info.Segment.Value(b.src)))
+	lang, _, more := strings.Cut(info, " ")
 	code.Lang = lang
-	if empty(code) {
-		rest = lang + " " + rest
-	}
-	if rest = strings.TrimSpace(rest); rest == "" {
+	if !more && !empty(code) {
 		return []Block{code}
 	}
-	return []Block{{Kind: Paragraph, Inlines: []Inline{{Text: rest, Style: Code}}}, code}
+	return []Block{{Kind: Paragraph, Inlines: []Inline{{Text: info, Style: Code}}}, code}
 }
 
 func (b *builder) lines(n ast.Node) string {

@@ -30,7 +30,7 @@ func Split(blocks []Block, lim Limits) [][]Block {
 			s.add(b)
 		}
 	}
-	s.flush()
+	s.emit(s.cur)
 	return s.parts
 }
 

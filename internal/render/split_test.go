@@ -236,6 +236,7 @@ func TestCutsFallWhereAReaderWouldCut(t *testing.T) {
 		{"a heading goes with what follows", long(40) + "\n\n# H\n\n" + long(30), func(p []string) bool {
 			return len(p) == 2 && p[1] == "‹b:H›\n"+long(30)
 		}},
+		{"a heading at the end is kept", "a\n\n# H", func(p []string) bool { return len(p) == 1 && p[0] == "a\n\n‹b:H›" }},
 		{"a long paragraph is cut behind a sentence", long(40) + ". " + long(40), func(p []string) bool {
 			return len(p) == 2 && strings.HasSuffix(p[0], ".")
 		}},
