@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync"
 
@@ -44,8 +45,8 @@ type form struct {
 type sub struct {
 	chat  string
 	wake  chan struct{}
-	lines bool // under board.mu: the ledger has new lines of the chat
-	other bool // … of another chat
+	lines bool            // under board.mu: the ledger has new lines of the chat
+	other map[string]bool // … of these other chats
 }
 
 func newBoard() *board {
@@ -59,7 +60,7 @@ func (b *board) join(chat string, most int) (*sub, bool) {
 	if len(b.subs) >= most {
 		return nil, false
 	}
-	s := &sub{chat: chat, wake: make(chan struct{}, 1), lines: true}
+	s := &sub{chat: chat, wake: make(chan struct{}, 1), lines: true, other: map[string]bool{}}
 	b.subs[s] = struct{}{}
 	return s, true
 }
@@ -78,7 +79,7 @@ func (b *board) news(chat string) {
 		if s.chat == chat {
 			s.lines = true
 		} else {
-			s.other = true
+			s.other[chat] = true
 		}
 		s.poke()
 	}
@@ -160,7 +161,7 @@ func (s *sub) poke() {
 // changes is what a reader gets.
 type changes struct {
 	lines  bool
-	other  bool
+	other  []string
 	typing bool
 	events []api.Event // oldest change first
 	rev    int64       // names this point
@@ -171,8 +172,9 @@ type changes struct {
 func (b *board) since(s *sub, rev int64) changes {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := changes{lines: s.lines, other: s.other, rev: b.rev}
-	s.lines, s.other = false, false
+	c := changes{lines: s.lines, other: slices.Sorted(maps.Keys(s.other)), rev: b.rev}
+	s.lines = false
+	clear(s.other)
 	st := b.chats[s.chat]
 	if st == nil {
 		c.gap = rev < b.lost

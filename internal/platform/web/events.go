@@ -158,8 +158,10 @@ func (s *stream) passing(c changes) error {
 			return err
 		}
 	}
-	if c.other {
-		return s.say(api.Event{Kind: api.EventChats})
+	for _, id := range c.other {
+		if err := s.say(api.Event{Kind: api.EventChats, Chat: id}); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -81,7 +81,7 @@ const (
 	EventTyping  EventKind = "typing"
 	EventReset   EventKind = "reset" // the gap is too wide: read the history again
 	EventReady   EventKind = "ready" // everything missed has been said
-	EventChats   EventKind = "chats" // another chat has news: read the list again
+	EventChats   EventKind = "chats" // the chat named Chat, another one, has news
 )
 
 // Event is one server-sent event. Its SSE id, where it has one, is the cursor

@@ -146,6 +146,60 @@ test('what is sent while the daemon is down arrives once when it is back', async
   await page.context().close();
 });
 
+test('a message whose answer was lost is sent again and arrives once', async () => {
+  const page = await visit();
+  await fresh(page);
+  let lost = 0;
+  await page.route('**/messages', async (route) => {
+    await route.fetch(); // it arrives
+    if (lost++ < 2) await route.abort(); // and the page never learns of it
+    else await route.continue();
+  });
+  await say(page, 'only once');
+  await messages(page, '.answer').waitFor();
+  while (lost < 3) await page.waitForTimeout(100);
+  await page.unroute('**/messages');
+  await page.reload();
+  await connected(page);
+  assert.equal(await messages(page).count(), 2);
+  assert.equal(await page.evaluate(() => localStorage.getItem('cligate-unsent')), '[]');
+  await page.context().close();
+});
+
+test('a browser whose clock is wrong keeps the order', async () => {
+  for (const off of [-3600e3, 3600e3]) {
+    const page = await visit();
+    await page.addInitScript((by) => { const now = Date.now; Date.now = () => now() + by; }, off);
+    await page.reload();
+    await fresh(page);
+    for (const word of ['first', 'second']) {
+      await say(page, word);
+      await messages(page, '.answer').getByText(word).waitFor();
+    }
+    const shown = await messages(page).locator('.body').allTextContents();
+    assert.deepEqual(shown.map((s) => s.trim()), ['first', 'You said: first', 'second', 'You said: second']);
+    await page.context().close();
+  }
+});
+
+test('news of another chat is marked in the list', async () => {
+  const page = await visit();
+  await fresh(page);
+  await say(page, 'this chat');
+  await messages(page, '.answer').waitFor();
+  const other = await visit();
+  await fresh(other);
+  await say(other, 'elsewhere');
+  await messages(other, '.answer').waitFor();
+  await page.locator('#chats a.news').getByText('elsewhere').waitFor();
+  await page.locator('#chats a').getByText('elsewhere').click();
+  await messages(page, '.answer').getByText('elsewhere').waitFor();
+  assert.equal(await page.locator('#chats a.news').count(), 0);
+  clean(page);
+  await page.context().close();
+  await other.context().close();
+});
+
 test('two chats stay apart and are both in the list', async () => {
   const page = await visit();
   await fresh(page);

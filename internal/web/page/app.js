@@ -113,7 +113,7 @@ function onEvent(e) {
       onEvent.timer = setTimeout(() => { el('typing').hidden = true; }, 6000);
       break;
     case 'chats':
-      noteOthers();
+      noteOther(e.chat);
       return;
     default:
       return;
@@ -131,14 +131,9 @@ function noteNews(m) {
   }
 }
 
-async function noteOthers() {
-  const was = chats.map((c) => c.id);
+async function noteOther(id) {
+  if (id !== current) news.add(id);
   await refreshChats().catch(() => {});
-  for (const [i, c] of chats.entries()) {
-    if (c.id === current) break; // the list is ordered by last use
-    if (was[i] !== c.id || i === 0) news.add(c.id);
-  }
-  drawChats();
 }
 
 function showState(state) {
@@ -158,7 +153,7 @@ function submit() {
   text.value = '';
   fitText();
   if (editing) return change('edits', editing, body);
-  send({ chat: current, key: newKey(), text: body, at: new Date().toISOString() });
+  send({ chat: current, key: newKey(), text: body, at: messages.after() });
 }
 
 async function send(m) {

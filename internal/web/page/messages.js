@@ -31,6 +31,8 @@ export class Messages {
       if (!message.emoji && known.message.emoji) merged.emoji = known.message.emoji;
       known.message = merged;
       this.fill(known.element, merged);
+      const at = Date.parse(merged.at);
+      if (at !== Number(known.element.dataset.at)) this.place(known.element, at);
       return;
     }
     const element = document.createElement('article');
@@ -39,7 +41,14 @@ export class Messages {
     this.place(element, Date.parse(message.at));
   }
 
+  // after is a time behind all messages, whatever this browser's clock says.
+  after() {
+    const last = Number(this.log.lastElementChild?.dataset.at || 0);
+    return new Date(Math.max(Date.now(), last)).toISOString();
+  }
+
   place(element, at) {
+    element.remove();
     element.dataset.at = at;
     let next = null;
     for (let e = this.log.lastElementChild; e && Number(e.dataset.at) > at; e = e.previousElementSibling) next = e;

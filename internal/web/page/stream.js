@@ -87,6 +87,7 @@ export class Stream {
     if (!navigator.locks) return sleep();
     navigator.locks.request('cligate-hidden-stream', { ifAvailable: true }, (lock) => {
       if (!lock) return sleep();
+      if (document.visibilityState === 'visible') return undefined;
       return new Promise((done) => { this.release = done; });
     });
   }
