@@ -25,7 +25,7 @@ func (w *writer) cut(b Block, fits func(Block) bool) (head Block, tail []Block, 
 		w.within(b, func() { head, tail, ok = w.cutKids(b, fits) })
 		return head, tail, ok
 	case Table:
-		return w.cutTable(b)
+		return w.cutTable(b, fits)
 	case Rule:
 	}
 	return head, nil, false
@@ -124,7 +124,7 @@ func (w *writer) cutCode(b Block) (head Block, tail []Block, ok bool) {
 
 // cutTable divides a table between rows; both parts have the header. A row that
 // is too long for that becomes a paragraph.
-func (w *writer) cutTable(b Block) (head Block, tail []Block, ok bool) {
+func (w *writer) cutTable(b Block, fits func(Block) bool) (head Block, tail []Block, ok bool) {
 	rest := func(n int) []Block {
 		if n == len(b.Grid.Rows) {
 			return nil
@@ -142,6 +142,11 @@ func (w *writer) cutTable(b Block) (head Block, tail []Block, ok bool) {
 		g := *b.Grid
 		g.Rows = g.Rows[:n:n]
 		return Block{Kind: Table, Grid: &g}, rest(n), true
+	}
+	one := *b.Grid
+	one.Rows = one.Rows[:1:1]
+	if fits(Block{Kind: Table, Grid: &one}) {
+		return head, nil, false // in the next part
 	}
 	w.reset(start)
 	p := rowParagraph(b.Grid, b.Grid.Rows[0])
