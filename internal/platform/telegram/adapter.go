@@ -39,15 +39,15 @@ var (
 
 // Adapter is one bot account.
 type Adapter struct {
-	cfg  Config
-	log  *slog.Logger
-	wire *wire
-	link *link
-	out  *courier
-	sign *signaller
-	menu *menu
-	poll *poller
-	form *form
+	log    *slog.Logger
+	wire   *wire
+	link   *link
+	out    *courier
+	settle *settler
+	sign   *signaller
+	menu   *menu
+	poll   *poller
+	form   *form
 }
 
 // Open makes the adapter. It needs no network: the bot is asked for its name
@@ -57,14 +57,17 @@ func Open(cfg Config, log *slog.Logger) (*Adapter, error) {
 		return nil, fmt.Errorf("telegram: %w", err)
 	}
 	cfg = cfg.withDefaults()
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	log = log.With("platform", Name, "account", cfg.Account)
 	w := newWire(cfg)
 	l := &link{log: log, alarm: cfg.Alarm, now: time.Now, state: troubleStarting}
 	mv := &moved{log: log, link: l, ids: map[string]string{}}
 	c := &calm{ends: map[string]time.Time{}}
-	a := &Adapter{cfg: cfg, log: log, wire: w, link: l, form: &form{log: log}}
-	a.out = &courier{wire: w, log: log, moved: mv, calm: c, bound: cfg.SettleBound,
-		sweeps: sweeps{open: map[string]*sweep{}}}
+	a := &Adapter{log: log, wire: w, link: l, form: &form{log: log}}
+	a.out = &courier{wire: w, log: log, moved: mv, calm: c}
+	a.settle = &settler{out: a.out, log: log, bound: cfg.SettleBound, open: map[string]*sweep{}}
 	a.sign = &signaller{wire: w, out: a.out, calm: c, noReact: map[string]bool{},
 		muted: calm{ends: map[string]time.Time{}}}
 	a.menu = &menu{wire: w, log: log, want: cfg.Menu}
@@ -137,6 +140,9 @@ func (a *Adapter) Render(r chat.Reply) []chat.Part { return a.form.render(r) }
 
 // Send implements platform.Adapter.
 func (a *Adapter) Send(ctx context.Context, o chat.Out) (chat.Ref, error) {
+	if o.Op == chat.OpPost && o.Unsure != nil {
+		return a.settle.settle(ctx, o)
+	}
 	return a.out.send(ctx, o)
 }
 

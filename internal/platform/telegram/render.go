@@ -16,10 +16,10 @@ const (
 	// The service takes 4096 units and silently drops entities beyond 100.
 	targetText     = 3900
 	targetEntities = 95
-	maxParts       = 6 // a longer answer becomes its beginning and a document
-	maxFooter      = 190
-	maxCoded       = 40 // words of one reply that are shown as code to keep them from becoming commands
-	maxLabel       = 64 // runes of a button's label
+	maxParts       = 6   // a longer answer becomes its beginning and a document
+	maxFooter      = 190 // units that fit below a full part
+	maxCoded       = 40  // words of one reply that are shown as code to keep them from becoming commands
+	maxLabel       = 64  // runes of a button's label
 	tabWidth       = 4
 )
 
@@ -33,20 +33,15 @@ func (f *form) render(r chat.Reply) []chat.Part {
 	tame := &tamer{words: r.Kind == chat.ReplyAnswer}
 	tame.blocks(blocks)
 	footer := strings.TrimSpace(clean(r.Footer))
-	lim := render.Limits{Units: targetText, Entities: targetEntities}
-	small := render.Units(footer) <= maxFooter
-	if small && footer != "" {
-		lim.Units -= render.Units(footer) + 2
-	}
 	var parts []chat.Part
-	for _, bs := range render.Split(blocks, lim) {
+	for _, bs := range render.Split(blocks, render.Limits{Units: targetText, Entities: targetEntities}) {
 		if p, ok := part(render.Flatten(bs)); ok {
 			parts = append(parts, p)
 		}
 	}
 	switch {
 	case footer == "":
-	case small && len(parts) > 0:
+	case len(parts) > 0 && render.Units(footer) <= maxFooter:
 		parts[len(parts)-1].Text += "\n\n" + footer
 	default:
 		parts = append(parts, plain(footer)...)

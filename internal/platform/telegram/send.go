@@ -17,22 +17,16 @@ type courier struct {
 	log   *slog.Logger
 	moved *moved
 	calm  *calm
-	bound int // message ids looked at to settle a doubtful post
-	sweeps
 }
 
 // send carries one outbox row out.
 func (s *courier) send(ctx context.Context, o chat.Out) (chat.Ref, error) {
-	if _, err := strconv.ParseInt(o.Place.Chat, 10, 64); err != nil {
-		return chat.Ref{}, chat.E(chat.GiveUp, "not the id of a Telegram chat", nil)
+	d, err := s.address(o)
+	if err != nil {
+		return chat.Ref{}, err
 	}
-	d := newDraft(o.Place, o.Part)
 	switch o.Op {
 	case chat.OpPost:
-		d = s.rehouse(d)
-		if o.Unsure != nil {
-			return s.settle(ctx, d, o)
-		}
 		return s.post(ctx, d)
 	case chat.OpEdit, chat.OpFinish:
 		return s.edit(ctx, d, o.Target)
@@ -40,6 +34,18 @@ func (s *courier) send(ctx context.Context, o chat.Out) (chat.Ref, error) {
 		return o.Target, s.remove(ctx, d.chat, o.Target)
 	}
 	return chat.Ref{}, chat.E(chat.GiveUp, "unknown operation "+string(o.Op), nil)
+}
+
+// address makes the draft of a row.
+func (s *courier) address(o chat.Out) (draft, error) {
+	if _, err := strconv.ParseInt(o.Place.Chat, 10, 64); err != nil {
+		return draft{}, chat.E(chat.GiveUp, "not the id of a Telegram chat", nil)
+	}
+	d := newDraft(o.Place, o.Part)
+	if o.Op == chat.OpPost {
+		d = s.rehouse(d)
+	}
+	return d, nil
 }
 
 // rehouse sends d to the group's new id when it has one.

@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strconv"
 	"sync"
@@ -29,12 +30,17 @@ type sweep struct {
 	odd  error    // an answer that said neither yes nor no
 }
 
-type sweeps struct {
+// settler finds out what became of doubtful posts.
+type settler struct {
+	out   *courier
+	log   *slog.Logger
+	bound int // ids looked at
+
 	mu   sync.Mutex
-	open map[string]*sweep
+	open map[string]*sweep // by the key of the row
 }
 
-func (s *sweeps) begin(key string) *sweep {
+func (s *settler) begin(key string) *sweep {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.open[key]; w != nil {
@@ -48,7 +54,7 @@ func (s *sweeps) begin(key string) *sweep {
 	return w
 }
 
-func (s *sweeps) end(key string) {
+func (s *settler) end(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, key)
@@ -59,7 +65,11 @@ func (s *sweeps) end(key string) {
 // content into the ids that it could have: only our own messages take an edit,
 // and the message itself answers "not modified". docs/adr/0005 has the proof
 // and its limits.
-func (s *courier) settle(ctx context.Context, d draft, o chat.Out) (chat.Ref, error) {
+func (s *settler) settle(ctx context.Context, o chat.Out) (chat.Ref, error) {
+	d, err := s.out.address(o)
+	if err != nil {
+		return chat.Ref{}, err
+	}
 	ids, over := candidates(*o.Unsure, s.bound)
 	if len(ids) == 0 {
 		return chat.Ref{}, chat.E(chat.Uncertain, "nothing is known about the ids of this chat", nil)
@@ -122,10 +132,10 @@ func candidates(u chat.Unsure, bound int) (ids []int64, over bool) {
 // look reports whether message id is the doubtful one. d may become simpler on
 // the way, as it would have when it was posted. An error means that the search
 // cannot go on now.
-func (s *courier) look(ctx context.Context, d *draft, w *sweep, id int64) (bool, error) {
+func (s *settler) look(ctx context.Context, d *draft, w *sweep, id int64) (bool, error) {
 	num := strconv.FormatInt(id, 10)
 	for waits := 0; ; {
-		_, err := s.wire.call(ctx, d.edit(num, d.part.File != nil))
+		_, err := s.out.wire.call(ctx, d.edit(num, d.part.File != nil))
 		if err == nil {
 			if w.took.Zero() {
 				chatID, _ := strconv.ParseInt(d.chat, 10, 64)
@@ -143,7 +153,7 @@ func (s *courier) look(ctx context.Context, d *draft, w *sweep, id int64) (bool,
 			w.odd = err
 			return false, nil
 		case actBare, actFile:
-			simpler, ok := s.mend(ctx, *d, err)
+			simpler, ok := s.out.mend(ctx, *d, err)
 			if !ok {
 				return false, err
 			}
@@ -165,18 +175,18 @@ func (s *courier) look(ctx context.Context, d *draft, w *sweep, id int64) (bool,
 
 // doubt is the error of a search that cannot go on. Except when the form was
 // refused, which proves that nothing arrived, the question stays open.
-func (s *courier) doubt(key string, d draft, err error) error {
+func (s *settler) doubt(key string, d draft, err error) error {
 	if a, _ := judge(err, false); a == actPlain || a == actBare || a == actFile {
 		s.end(key)
 	}
-	return s.refused(d, err, false)
+	return s.out.refused(d, err, false)
 }
 
 // found ends a search: message id is the earlier copy. Another message that
 // was given its content on the way is removed.
-func (s *courier) found(ctx context.Context, d draft, w *sweep, id int64) chat.Ref {
+func (s *settler) found(ctx context.Context, d draft, w *sweep, id int64) chat.Ref {
 	if !w.took.Zero() {
-		if err := s.remove(ctx, d.chat, w.took); err != nil {
+		if err := s.out.remove(ctx, d.chat, w.took); err != nil {
 			s.log.WarnContext(ctx, "a second copy stays", "chat", d.chat, "msg", w.took.ID, "err", err)
 		}
 	}
@@ -188,8 +198,8 @@ func (s *courier) found(ctx context.Context, d draft, w *sweep, id int64) chat.R
 // message's own id then tells how far the chat has really counted: ids between
 // that the search did not reach are looked at now, and of two copies the newer
 // one is removed.
-func (s *courier) again(ctx context.Context, d draft, o chat.Out, last int64) (chat.Ref, error) {
-	r, err := s.post(ctx, d)
+func (s *settler) again(ctx context.Context, d draft, o chat.Out, last int64) (chat.Ref, error) {
+	r, err := s.out.post(ctx, d)
 	if err != nil {
 		if chat.CodeOf(err) == chat.Uncertain {
 			// Now there are two tries to look for. Uncertain would say that we
@@ -218,7 +228,7 @@ func (s *courier) again(ctx context.Context, d draft, o chat.Out, last int64) (c
 			return s.found(ctx, d, &w, id), nil
 		}
 		if !w.took.Zero() { // it was another message of ours, which nobody knows
-			if err := s.remove(ctx, d.chat, w.took); err != nil {
+			if err := s.out.remove(ctx, d.chat, w.took); err != nil {
 				s.log.WarnContext(ctx, "a second copy stays", "chat", d.chat, "msg", w.took.ID, "err", err)
 			}
 			w.took = chat.Ref{}

@@ -2,8 +2,10 @@ package telegram
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"cligate/internal/chat"
 	fakebot "cligate/internal/sim/telegram"
@@ -95,6 +97,9 @@ func TestTheMenuFitsAndIsSetOnlyWhenItDiffers(t *testing.T) {
 	if n := len(entries(many)); n > maxCommands || n < 50 {
 		t.Errorf("%d commands", n)
 	}
+	if d := []rune(entries(many)[0].Description); len(d) != maxDescription || slices.Contains(d, utf8.RuneError) {
+		t.Errorf("a description of %d runes: %s", len(d), string(d))
+	}
 	sets := 0
 	for _, c := range srv.Calls() {
 		if c.Method == "setMyCommands" {
@@ -134,7 +139,7 @@ func TestAMenuThatCannotBeSetDoesNotStopReceiving(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	b, log2 := open(t, Config{APIURL: srv.URL, Menu: a.cfg.Menu})
+	b, log2 := open(t, Config{APIURL: srv.URL, Menu: a.menu.want})
 	b.menu.sync(t.Context())
 	if !strings.Contains(log2.String(), "not updated") || strings.Contains(log.String(), "level=ERROR") {
 		t.Errorf("logs:\n%s%s", log, log2)

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -252,5 +253,44 @@ func TestAFileIsFetchedFromTheConfiguredServer(t *testing.T) {
 	var sb strings.Builder
 	if err := a.Fetch(t.Context(), chat.FileRef{ID: "f"}, &sb); err != nil || sb.String() != "content" {
 		t.Errorf("%q, %v", sb.String(), err)
+	}
+}
+
+func TestFilesThatCannotBeFetched(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		answer func(string, url.Values) (int, string)
+		want   chat.Code
+	}{
+		"too big":        {func(string, url.Values) (int, string) { return no(400, "Bad Request: file is too big") }, chat.Full},
+		"a local server": {func(string, url.Values) (int, string) { return ok(`{"file_id":"f","file_path":"/etc/passwd"}`) }, chat.Unsupported},
+		"gone":           {func(string, url.Values) (int, string) { return no(400, "Bad Request: wrong file_id") }, chat.GiveUp},
+		"no network":     {func(string, url.Values) (int, string) { return 0, "" }, chat.Network},
+	} {
+		a, _ := offline(t, Config{}, c.answer)
+		if err := a.Fetch(t.Context(), chat.FileRef{ID: "f"}, io.Discard); chat.CodeOf(err) != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestARefusedUploadHasItsCode(t *testing.T) {
+	t.Parallel()
+	a, _ := offline(t, Config{}, func(string, url.Values) (int, string) {
+		_, b := no(403, "Forbidden: bot was blocked by the user")
+		return 200, b // as some proxies and older servers do
+	})
+	_, err := a.Send(t.Context(), outTo("11", chat.OpPost, chat.Part{File: &chat.OutFile{Name: "a", Body: []byte("b")}}))
+	if chat.CodeOf(err) != chat.Park {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestErrorsShowNoAddress(t *testing.T) {
+	t.Parallel()
+	a, _ := open(t, Config{APIURL: "http://127.0.0.1:1"})
+	_, err := a.Send(t.Context(), outTo("11", chat.OpEdit, chat.Part{Text: "x"}))
+	if err == nil || strings.Contains(err.Error(), "http://") || strings.Contains(err.Error(), "/bot") {
+		t.Errorf("got %v", err)
 	}
 }
