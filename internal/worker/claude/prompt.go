@@ -84,6 +84,9 @@ func (w *Worker) await(ctx context.Context, t *turn) error {
 		}
 	}
 	w.figures(ctx, t)
+	if w.closing.Load() { // the agent was told to leave and ended the turn with that
+		return w.crash()
+	}
 	_, err := t.outcome()
 	return err
 }

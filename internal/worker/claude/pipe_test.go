@@ -1,0 +1,441 @@
+package claude
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"cligate/internal/chat"
+	"cligate/internal/worker"
+)
+
+// puppet is an agent whose every line the test writes itself.
+type puppet struct {
+	stdin, stdout *os.File // the driver's ends
+	in            *bufio.Reader
+	hear, out     *os.File // ours
+	done          chan struct{}
+	end           sync.Once
+}
+
+func newPuppet(t *testing.T) *puppet {
+	t.Helper()
+	hear, stdin, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &puppet{stdin: stdin, stdout: stdout, in: bufio.NewReader(hear), hear: hear, out: out, done: make(chan struct{})}
+}
+
+func (p *puppet) Read(b []byte) (int, error)         { return p.stdout.Read(b) }
+func (p *puppet) Write(b []byte) (int, error)        { return p.stdin.Write(b) }
+func (p *puppet) SetWriteDeadline(t time.Time) error { return p.stdin.SetWriteDeadline(t) }
+func (p *puppet) CloseWrite() error                  { return p.stdin.Close() }
+func (p *puppet) Stderr() string                     { return "" }
+func (p *puppet) Done() <-chan struct{}              { return p.done }
+func (p *puppet) Exit() (int, syscall.Signal)        { return 0, 0 }
+func (p *puppet) Identity() string                   { return "puppet" }
+
+func (p *puppet) Terminate(context.Context) error {
+	p.end.Do(func() {
+		for _, f := range []*os.File{p.out, p.hear, p.stdin} {
+			_ = f.Close()
+		}
+		close(p.done)
+	})
+	return nil
+}
+
+func (p *puppet) Close() error { return p.Terminate(context.Background()) }
+
+// says writes lines as the agent.
+func (p *puppet) says(t *testing.T, lines ...string) {
+	t.Helper()
+	if _, err := io.WriteString(p.out, strings.Join(lines, "\n")+"\n"); err != nil {
+		t.Errorf("the driver does not read: %v", err)
+	}
+}
+
+// hears returns the next line from the driver.
+func (p *puppet) hears(t *testing.T) message {
+	t.Helper()
+	line, err := p.in.ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("the driver is gone: %v", err)
+	}
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil {
+		t.Fatalf("the driver wrote %q", line)
+	}
+	return m
+}
+
+// message is what the driver writes, as far as the tests look at it.
+type message struct {
+	Type     string         `json:"type"`
+	UUID     string         `json:"uuid"`
+	ID       string         `json:"request_id"`
+	Request  map[string]any `json:"request"`
+	Response struct {
+		Subtype string         `json:"subtype"`
+		ID      string         `json:"request_id"`
+		Body    map[string]any `json:"response"`
+	} `json:"response"`
+}
+
+// agrees answers a control request with success.
+func (p *puppet) agrees(t *testing.T, m message, body string) {
+	t.Helper()
+	p.says(t, `{"type":"control_response","response":{"subtype":"success","request_id":"`+m.ID+`","response":`+body+`}}`)
+}
+
+// Lines of the agent.
+func life(id, state string) string {
+	return `{"type":"command_lifecycle","command_uuid":"` + id + `","state":"` + state + `","session_id":"s"}`
+}
+
+func says(id, text string) string {
+	return `{"type":"assistant","session_id":"s","message":{"id":"` + id + `","model":"m","content":[{"type":"text","text":"` + text + `"}]}}`
+}
+
+const (
+	initLine   = `{"type":"system","subtype":"init","session_id":"s","model":"m"}`
+	resultLine = `{"type":"result","subtype":"success","is_error":false,"session_id":"s","result":"","total_cost_usd":0.5,"usage":{"input_tokens":1}}`
+	asksLine   = `{"type":"control_request","request_id":"r1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{"command":"ls"},"tool_use_id":"u1"}}`
+)
+
+// play returns a worker on p.
+func (p *puppet) play(t *testing.T, change func(*worker.Spec)) *Worker {
+	t.Helper()
+	s := worker.Spec{Session: 1}
+	if change != nil {
+		change(&s)
+	}
+	cfg := Config{Grace: 300 * time.Millisecond, ControlTimeout: 300 * time.Millisecond}.withDefaults()
+	w := newWorker(t.Context(), cfg, s, p, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func TestAnotherRunsResultDoesNotEndTheTurn(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	w := p.play(t, nil)
+	a := newAudience()
+	_, result := begin(t, w, "hello", a)
+	m := p.hears(t)
+	p.says(t, life("another", "queued"), initLine, says("m1", "not asked"), resultLine, resultLine,
+		life(m.UUID, "queued"), life(m.UUID, "started"), initLine, says("m2", "asked"), resultLine, life(m.UUID, "completed"))
+	if err := <-result; err != nil {
+		t.Fatal(err)
+	}
+	if a.text() != "not asked|asked|" {
+		t.Errorf("text = %q", a.text())
+	}
+	if u := a.of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD != 0 {
+		t.Errorf("the other run's cost is in the turn's: %+v", u[0].Usage)
+	}
+}
+
+func TestAMessageTakenIntoAnUnaskedRunBindsIt(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	extra, ended := newAudience(), make(chan error, 1)
+	w := p.play(t, func(s *worker.Spec) {
+		s.Uninvited = func(context.Context) (worker.Host, func(error)) { return extra, func(err error) { ended <- err } }
+	})
+	p.says(t, life("x", "queued"), initLine, says("m1", "by myself"))
+	extra.await(t, "text", func(a *audience) bool { return a.textLocked() == "by myself|" })
+	a := newAudience()
+	_, result := begin(t, w, "hello", a)
+	m := p.hears(t)
+	p.says(t, life(m.UUID, "queued"), life(m.UUID, "started"), says("m2", "for you"), resultLine)
+	if err := <-result; err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if a.text() != "for you|" || extra.text() != "by myself|" {
+		t.Errorf("texts = %q, %q", a.text(), extra.text())
+	}
+}
+
+func TestAnUnaskedRunEndsWithItsProcess(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	ended := make(chan error, 2)
+	w := p.play(t, func(s *worker.Spec) {
+		s.Uninvited = func(context.Context) (worker.Host, func(error)) {
+			return newAudience(), func(err error) { ended <- err }
+		}
+	})
+	p.says(t, initLine)
+	waitFor(t, "run", func() bool { return w.NativeID() == "s" })
+	_ = p.Terminate(t.Context())
+	wantCode(t, <-ended, chat.Crashed)
+	<-w.Done()
+}
+
+func TestAnAgentThatDoesNotTellIsBoundByItsInit(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	w := p.play(t, nil)
+	for range 2 {
+		a := newAudience()
+		_, result := begin(t, w, "hello", a)
+		p.hears(t)
+		p.says(t, initLine, says("m1", "hi"), resultLine)
+		if err := <-result; err != nil || a.text() != "hi|" {
+			t.Fatalf("%q, %v", a.text(), err)
+		}
+	}
+	wantCode(t, w.Steer(t.Context(), input("more")), chat.Unsupported)
+}
+
+func TestAnAnswerInTheResultOnlyIsShown(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	w := p.play(t, nil)
+	for _, lines := range [][]string{
+		{initLine, `{"type":"result","subtype":"success","session_id":"s","result":"the answer"}`},
+		{initLine, `{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"the answer"}]}}`, resultLine},
+		{initLine, says("x", "the answer"), `{"type":"result","subtype":"success","session_id":"s","result":"the answer"}`},
+	} {
+		a := newAudience()
+		_, result := begin(t, w, "hello", a)
+		p.hears(t)
+		p.says(t, lines...)
+		if err := <-result; err != nil || a.text() != "the answer|" {
+			t.Errorf("%q, %v", a.text(), err)
+		}
+	}
+}
+
+func TestSeveralQuestionsAreOpenAtOnceAndKeptApart(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	w := p.play(t, nil)
+	a := newAudience()
+	release := make(chan struct{})
+	a.answer = func(_ context.Context, q chat.Question) (chat.Answer, error) {
+		if q.Key == "u1" { // the first is answered last
+			<-release
+			return chat.Answer{Effect: chat.EffectDeny, Text: "no"}, nil
+		}
+		return chat.Answer{Effect: chat.EffectAllow}, nil
+	}
+	_, result := begin(t, w, "hello", a)
+	m := p.hears(t)
+	second := strings.NewReplacer(`"r1"`, `"r2"`, `"u1"`, `"u2"`, `"ls"`, `"pwd"`).Replace(asksLine)
+	p.says(t, life(m.UUID, "started"), initLine, asksLine, second)
+	r := p.hears(t)
+	if r.Response.ID != "r2" || r.Response.Body["behavior"] != "allow" || r.Response.Body["updatedInput"].(map[string]any)["command"] != "pwd" {
+		t.Errorf("response = %+v", r.Response)
+	}
+	close(release)
+	r = p.hears(t)
+	if r.Response.ID != "r1" || r.Response.Body["behavior"] != "deny" || !strings.Contains(r.Response.Body["message"].(string), "no") {
+		t.Errorf("response = %+v", r.Response)
+	}
+	p.says(t, resultLine)
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAQuestionThatTheAgentTakesBackIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	w := p.play(t, nil)
+	a := newAudience()
+	taken := make(chan struct{})
+	a.answer = func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
+		<-ctx.Done()
+		close(taken)
+		return chat.Answer{}, ctx.Err()
+	}
+	_, result := begin(t, w, "hello", a)
+	m := p.hears(t)
+	p.says(t, life(m.UUID, "started"), initLine, asksLine)
+	a.await(t, "question", func(a *audience) bool { return len(a.asked) == 1 })
+	p.says(t, `{"type":"control_cancel_request","request_id":"r1"}`)
+	<-taken
+	p.says(t, `{"type":"control_request","request_id":"r9","request":{"subtype":"hook_callback"}}`)
+	r := p.hears(t) // the next word is about the other request
+	if r.Response.ID != "r9" || r.Response.Subtype != "error" {
+		t.Errorf("response = %+v", r.Response)
+	}
+	p.says(t, resultLine)
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAQuestionBetweenTurnsIsAskedOrDenied(t *testing.T) {
+	t.Parallel()
+	for _, wanted := range []bool{true, false} {
+		p := newPuppet(t)
+		extra, ended := newAudience(), make(chan error, 1)
+		extra.answer = allow
+		p.play(t, func(s *worker.Spec) {
+			if wanted {
+				s.Uninvited = func(context.Context) (worker.Host, func(error)) { return extra, func(err error) { ended <- err } }
+			}
+		})
+		p.says(t, asksLine)
+		r := p.hears(t)
+		if got := r.Response.Body["behavior"]; (got == "allow") != wanted {
+			t.Errorf("wanted %v: %v", wanted, got)
+		}
+		if wanted {
+			<-ended
+		}
+	}
+}
+
+func TestAnAgentThatDoesNotReadDoesNotHoldAStop(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	w := p.play(t, nil)
+	a := newAudience()
+	cancel, result := begin(t, w, strings.Repeat("long ", 1<<20), a) // more than a pipe holds
+	if _, err := p.in.Peek(1); err != nil { // it has begun to write
+		t.Fatal(err)
+	}
+	began := time.Now()
+	cancel(errStop)
+	wantCode(t, <-result, chat.Stopped)
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it took %v", took)
+	}
+	<-w.Done() // half a line was written: the process cannot be used any more
+	if n := len(a.of(chat.EventSent)); n != 0 {
+		t.Error("a prompt that was not written is reported as sent")
+	}
+}
+
+func TestAMessageThatWasNotBegunIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	w := p.play(t, nil)
+	cancel, result := begin(t, w, "hello", newAudience())
+	m := p.hears(t)
+	p.says(t, life(m.UUID, "queued"))
+	cancel(errStop)
+	r := p.hears(t)
+	if r.Request["subtype"] != "cancel_async_message" || r.Request["message_uuid"] != m.UUID {
+		t.Fatalf("request = %+v", r.Request)
+	}
+	p.says(t, life(m.UUID, "cancelled"))
+	p.agrees(t, r, `{"cancelled":true}`)
+	r = p.hears(t)
+	if r.Request["subtype"] != "interrupt" {
+		t.Fatalf("request = %+v", r.Request)
+	}
+	p.agrees(t, r, `{"still_queued":[]}`)
+	wantCode(t, <-result, chat.Stopped)
+	select {
+	case <-w.Done():
+		t.Error("the process was ended for nothing")
+	default:
+	}
+}
+
+func TestLateWordsOfACancelledTurnAreDropped(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	w := p.play(t, nil)
+	a := newAudience()
+	cancel, result := begin(t, w, "hello", a)
+	m := p.hears(t)
+	p.says(t, life(m.UUID, "started"), initLine, says("m1", "early"))
+	a.await(t, "text", func(a *audience) bool { return a.textLocked() == "early|" })
+	cancel(errStop)
+	r := p.hears(t)
+	p.says(t, says("m2", "late"))
+	p.agrees(t, r, `{}`)
+	p.says(t, says("m3", "later"), `{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming","total_cost_usd":0.25}`)
+	wantCode(t, <-result, chat.Stopped)
+	if a.text() != "early|" {
+		t.Errorf("text = %q", a.text())
+	}
+	if u := a.of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD != 0.25 {
+		t.Errorf("the price of a cancelled turn is lost: %v", u)
+	}
+	next := newAudience()
+	_, result = begin(t, w, "again", next)
+	m = p.hears(t)
+	p.says(t, life(m.UUID, "started"), initLine, says("m4", "fresh"), resultLine)
+	if err := <-result; err != nil || next.text() != "fresh|" {
+		t.Errorf("%q, %v", next.text(), err)
+	}
+}
+
+func TestTheEndOfTheOutputInATurnIsACrashOnce(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	w := p.play(t, nil)
+	_, result := begin(t, w, "hello", newAudience())
+	p.hears(t)
+	_ = p.Terminate(t.Context())
+	wantCode(t, <-result, chat.Crashed)
+	if err := w.Prompt(t.Context(), input("more"), newAudience()); chat.CodeOf(err) != chat.Crashed {
+		t.Error(err)
+	}
+	if _, err := w.Set(t.Context(), chat.Settings{Model: "x"}); chat.CodeOf(err) != chat.Crashed {
+		t.Error(err)
+	}
+}
+
+func TestTheLastWordsBeforeTheEndCount(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		p := newPuppet(t)
+		w := p.play(t, nil)
+		_, result := begin(t, w, "hello", newAudience())
+		m := p.hears(t)
+		p.says(t, life(m.UUID, "started"), initLine, says("m1", "done"), resultLine)
+		_ = p.Terminate(t.Context())
+		if err := <-result; err != nil {
+			t.Fatalf("a turn that ended well before the process did: %v", err)
+		}
+	}
+}
+
+func TestTurnsDoNotOverlap(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	w := p.play(t, nil)
+	cancel, result := begin(t, w, "hello", newAudience())
+	p.hears(t)
+	wantCode(t, w.Prompt(t.Context(), input("more"), newAudience()), chat.Conflict)
+	_ = p.Terminate(t.Context())
+	cancel(errors.New("over"))
+	<-result
+}
+
+func TestAControlRequestHasADeadline(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	w := p.play(t, nil)
+	_, err := w.Set(t.Context(), chat.Settings{Model: "x"})
+	wantCode(t, err, chat.TimedOut)
+}

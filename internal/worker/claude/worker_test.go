@@ -1,0 +1,416 @@
+package claude
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"cligate/internal/chat"
+	"cligate/internal/worker"
+)
+
+var errStop = chat.E(chat.Stopped, "", nil)
+
+func TestTwoTurnsShareOneProcessAndItsContext(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	agent := w.open(t, nil)
+	if _, err := prompt(t, agent, "remember the word plum", nil); err != nil {
+		t.Fatal(err)
+	}
+	got, err := prompt(t, agent, "what was the word?", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.text() != "the word was plum|" {
+		t.Errorf("answer = %q", got.text())
+	}
+	if starts := w.journal(t, "start", "resume"); len(starts) != 1 {
+		t.Errorf("%d processes, want 1", len(starts))
+	}
+}
+
+func TestTheSessionIsTheSeedAndSurvivesAKill(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	seed := uuid.NewString()
+	first := w.open(t, func(s *worker.Spec) { s.Seed = seed })
+	if first.NativeID() != "" {
+		t.Errorf("id %q before the agent said one", first.NativeID())
+	}
+	a, err := prompt(t, first, "remember the word plum", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := a.of(chat.EventSession)
+	if first.NativeID() != seed || len(said) != 1 || said[0].Text != seed {
+		t.Errorf("id = %q, events = %v, want the seed once", first.NativeID(), said)
+	}
+	if err := first.proc.Terminate(done(t)); err != nil {
+		t.Fatal(err)
+	}
+	<-first.Done()
+
+	second := w.open(t, func(s *worker.Spec) { s.Seed, s.Begun, s.NativeID = seed, true, seed })
+	a, err = prompt(t, second, "what was the word?", nil)
+	if err != nil || a.text() != "the word was plum|" {
+		t.Errorf("answer = %q, %v", a.text(), err)
+	}
+	if n := len(a.of(chat.EventSession)); n != 0 {
+		t.Errorf("%d session events for a known id", n)
+	}
+}
+
+// done is a context that has ended: kill at once.
+func done(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}
+
+func TestASeedThatMayBeKnownIsOpenedEitherWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	seed := uuid.NewString()
+	known := w.open(t, func(s *worker.Spec) { s.Seed = seed })
+	if _, err := prompt(t, known, "remember the word plum", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := known.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, spec := range map[string]worker.Spec{
+		"begun, and the agent knows it":            {Seed: seed, Begun: true},
+		"not begun as we think, but it knows it":   {Seed: seed},
+		"begun, but nothing reached the agent yet": {Seed: uuid.NewString(), Begun: true},
+	} {
+		agent := w.open(t, func(s *worker.Spec) { s.Seed, s.Begun = spec.Seed, spec.Begun })
+		a, err := prompt(t, agent, "what was the word?", nil)
+		if err != nil || agent.NativeID() != spec.Seed {
+			t.Errorf("%s: id %q, want %q; %v", name, agent.NativeID(), spec.Seed, err)
+		}
+		if spec.Seed == seed && a.text() != "the word was plum|" {
+			t.Errorf("%s: the context is lost: %q", name, a.text())
+		}
+		if err := agent.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestOnlyAnUnknownSessionIsALostOne(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	_, err := w.Open(t.Context(), worker.Spec{Workspace: w.work, NativeID: uuid.NewString(), Seed: uuid.NewString()})
+	wantCode(t, err, chat.NoSession)
+	if n := len(w.journal(t, "start", "resume")); n != 0 {
+		t.Errorf("%d sessions were made in its place", n)
+	}
+
+	slow := newWorld(t, func(c *Config) {
+		c.StartTimeout, c.ResumeTimeout = 100*time.Millisecond, 100*time.Millisecond
+		c.Env = append(c.Env, "SIM_CLAUDE_DELAY=30s")
+	})
+	_, err = slow.Open(t.Context(), worker.Spec{Workspace: slow.work, NativeID: uuid.NewString()})
+	wantCode(t, err, chat.LoadTimeout)
+	_, err = slow.Open(t.Context(), worker.Spec{Workspace: slow.work, Seed: uuid.NewString()})
+	wantCode(t, err, chat.StartTimeout)
+}
+
+func TestTheAnswerIsShownOnce(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t, nil).open(t, nil)
+	a, err := prompt(t, agent, "say one two three\nthink hard\nsay four", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a.text() != "one two three|four|" {
+		t.Errorf("answer = %q", a.text())
+	}
+	if th := a.of(chat.EventThought); len(th) != 1 || th[0].Text != "hard" {
+		t.Errorf("thoughts = %v", th)
+	}
+	if first := a.events[0].Kind; first != chat.EventSent {
+		t.Errorf("the first event is %q, want sent", first)
+	}
+}
+
+func TestUsageIsTheTurnsOwn(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t, nil).open(t, nil)
+	for range 3 {
+		a, err := prompt(t, agent, "say hi", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := a.of(chat.EventUsage)
+		if len(u) != 1 {
+			t.Fatalf("%d usage events", len(u))
+		}
+		got := *u[0].Usage
+		if got.CostUSD < 0.0099 || got.CostUSD > 0.0101 || got.In != 120 || got.Out != 10 || got.Window != 200000 || got.Model != "sim-large" {
+			t.Errorf("usage = %+v", got)
+		}
+	}
+	// The agent counts anew after /clear, and the id changes with it.
+	before := agent.NativeID()
+	a, err := prompt(t, agent, "/clear", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now := agent.NativeID(); now == before || a.of(chat.EventSession)[0].Text != now {
+		t.Errorf("id after clear = %q", now)
+	}
+	if u := a.of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD < 0 {
+		t.Errorf("usage after clear = %v", u)
+	}
+}
+
+func TestACancelEndsTheTurnAndKeepsTheProcess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	agent := w.open(t, nil)
+	for _, script := range []string{"stream 1000 20", "run sleep 60", "hang"} {
+		a := newAudience()
+		a.answer = allow
+		cancel, result := begin(t, agent, script, a)
+		a.await(t, "start", func(a *audience) bool { return len(a.events) > 1 || script == "hang" && len(a.events) > 0 })
+		if strings.HasPrefix(script, "run") {
+			waitFor(t, "tool", func() bool { return len(w.journal(t, "tool")) > 0 })
+		}
+		began := time.Now()
+		cancel(errStop)
+		cancel(errors.New("a second stop changes nothing"))
+		err := <-result
+		wantCode(t, err, chat.Stopped)
+		if took := time.Since(began); took > 1500*time.Millisecond {
+			t.Errorf("%s: stopping took %v", script, took)
+		}
+		next, err := prompt(t, agent, "say alive", nil)
+		if err != nil || next.text() != "alive|" {
+			t.Errorf("after %s: %q, %v", script, next.text(), err)
+		}
+	}
+	if n := len(w.journal(t, "start", "resume")); n != 1 {
+		t.Errorf("%d processes, want 1", n)
+	}
+}
+
+func TestAnAgentThatDoesNotObeyIsEnded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *Config) { c.Grace = 200 * time.Millisecond })
+	agent := w.open(t, nil)
+	a := newAudience()
+	cancel, result := begin(t, agent, "child\ndeaf\nstream 10000 20", a)
+	a.await(t, "text", func(a *audience) bool { return strings.Contains(a.textLocked(), "tick") })
+	began := time.Now()
+	cancel(errStop)
+	wantCode(t, <-result, chat.Stopped)
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	<-agent.Done()
+	for _, c := range w.journal(t, "child") {
+		if alive(c.Pid) {
+			t.Errorf("child %d is alive", c.Pid)
+		}
+	}
+	_, err := prompt(t, agent, "say hi", nil)
+	wantCode(t, err, chat.Crashed)
+}
+
+func TestADeathInTheMiddleOfATurnIsACrash(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	agent := w.open(t, nil)
+	a, err := prompt(t, agent, "say half\nstderr 3\ndie 3", nil)
+	wantCode(t, err, chat.Crashed)
+	if a.text() != "half|" {
+		t.Errorf("what was said before is lost: %q", a.text())
+	}
+	if !strings.Contains(err.Error(), "exit code 3") || !strings.Contains(err.Error(), "complaint 2") {
+		t.Errorf("the log is not told why: %v", err)
+	}
+	if chat.DetailOf(err) != "" {
+		t.Errorf("stderr is shown: %q", chat.DetailOf(err))
+	}
+	again := w.open(t, func(s *worker.Spec) { s.NativeID = agent.NativeID() })
+	if a, err := prompt(t, again, "say back", nil); err != nil || a.text() != "back|" {
+		t.Errorf("%q, %v", a.text(), err)
+	}
+}
+
+func TestWhatTheAgentStartsByItselfIsATurnOfItsOwn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	extra := newAudience()
+	ended := make(chan error, 4)
+	agent := w.open(t, func(s *worker.Spec) {
+		s.Uninvited = func(context.Context) (worker.Host, func(error)) {
+			return extra, func(err error) { ended <- err }
+		}
+	})
+	a, err := prompt(t, agent, "bg 50 it is done\nlater 300 by the way\nsay started", nil)
+	if err != nil || a.text() != "started|" {
+		t.Fatalf("%q, %v", a.text(), err)
+	}
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Errorf("end = %v", err)
+		}
+	}
+	if extra.text() != "it is done|by the way|" {
+		t.Errorf("unasked text = %q", extra.text())
+	}
+	if u := extra.of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD > 0.0101 {
+		t.Errorf("usage = %v", u)
+	}
+	if a, err := prompt(t, agent, "say next", nil); err != nil || a.text() != "next|" {
+		t.Errorf("%q, %v", a.text(), err)
+	}
+}
+
+func TestUnaskedWorkThatNobodyWantsIsDropped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	agent := w.open(t, nil)
+	if _, err := prompt(t, agent, "bg 1 it is done\nslow 100\nsay started", nil); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the second run", func() bool { return len(w.journal(t, "result")) == 2 })
+	if a, err := prompt(t, agent, "say next", nil); err != nil || a.text() != "next|" {
+		t.Errorf("%q, %v", a.text(), err)
+	}
+}
+
+func TestACancelledTurnLeavesNothingThatComesLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	agent := w.open(t, func(s *worker.Spec) {
+		s.Uninvited = func(context.Context) (worker.Host, func(error)) {
+			t.Error("the agent came back with the work of a cancelled turn")
+			return newAudience(), func(error) {}
+		}
+	})
+	a := newAudience()
+	cancel, result := begin(t, agent, "bg 500 late\nsay x\nhang", a)
+	a.await(t, "text", func(a *audience) bool { return strings.Contains(a.textLocked(), "x") })
+	cancel(errStop)
+	wantCode(t, <-result, chat.Stopped)
+	if a, err := prompt(t, agent, "slow 700\nsay next", nil); err != nil || a.text() != "next|" {
+		t.Errorf("%q, %v", a.text(), err)
+	}
+}
+
+func TestASecondResultDoesNotChangeTheFirst(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t, nil).open(t, nil)
+	for range 3 {
+		a, err := prompt(t, agent, "double\nsay fine", nil)
+		if err != nil || a.text() != "fine|" {
+			t.Fatalf("%q, %v", a.text(), err)
+		}
+	}
+}
+
+func TestAReportOfCompactionDoesNotEndTheTurn(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t, nil).open(t, nil)
+	a, err := prompt(t, agent, "say before\ncompact\ntool 1\nsay after", nil)
+	if err != nil || a.text() != "before|after|" {
+		t.Fatalf("%q, %v", a.text(), err)
+	}
+}
+
+func TestASteeredMessageBelongsToTheTurn(t *testing.T) {
+	t.Parallel()
+	for name, script := range map[string]string{
+		"between two tools": "run sleep 0.5\nsay end",
+		"after the answer":  "stream 20 25",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, nil)
+			agent := w.open(t, nil)
+			if err := agent.Steer(t.Context(), input("say too early")); chat.CodeOf(err) != chat.Unsupported && chat.CodeOf(err) != chat.Conflict {
+				t.Errorf("steering nothing: %v", err)
+			}
+			a := newAudience()
+			a.answer = allow
+			_, result := begin(t, agent, script, a)
+			a.await(t, "work", func(a *audience) bool { return len(a.events) > 2 })
+			if err := agent.Steer(t.Context(), input("say steered")); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-result; err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(a.text(), "steered") {
+				t.Errorf("text = %q", a.text())
+			}
+			if n := len(a.of(chat.EventUsage)); n != 1 {
+				t.Errorf("%d usage events", n)
+			}
+			if next, err := prompt(t, agent, "say next", nil); err != nil || next.text() != "next|" {
+				t.Errorf("%q, %v", next.text(), err)
+			}
+		})
+	}
+}
+
+func TestACancelTakesSteeredMessagesAlong(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	agent := w.open(t, nil)
+	a := newAudience()
+	cancel, result := begin(t, agent, "stream 1000 20", a)
+	a.await(t, "text", func(a *audience) bool { return len(a.events) > 2 })
+	if err := agent.Steer(t.Context(), input("run touch never")); err != nil {
+		t.Fatal(err)
+	}
+	cancel(errStop)
+	wantCode(t, <-result, chat.Stopped)
+	if next, err := prompt(t, agent, "say next", nil); err != nil || next.text() != "next|" {
+		t.Errorf("%q, %v", next.text(), err)
+	}
+	if n := len(w.journal(t, "ask")); n != 0 {
+		t.Errorf("the withdrawn message ran")
+	}
+}
+
+func TestNothingToReadIsNotSent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	agent := w.open(t, nil)
+	for _, text := range []string{"", "  \n\t", "\u200b\u200d\ufeff"} {
+		if _, err := prompt(t, agent, text, nil); chat.CodeOf(err) != chat.Invalid {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if n := len(w.journal(t, "prompt")); n != 0 {
+		t.Errorf("%d prompts reached the agent", n)
+	}
+}
+
+func TestCloseMayBeCalledTwiceAndInTheMiddleOfATurn(t *testing.T) {
+	t.Parallel()
+	agent := newWorld(t, nil).open(t, nil)
+	a := newAudience()
+	a.answer = func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
+		<-ctx.Done()
+		return chat.Answer{}, ctx.Err()
+	}
+	_, result := begin(t, agent, "run sleep 60", a)
+	a.await(t, "question", func(a *audience) bool { return len(a.asked) == 1 })
+	for range 2 {
+		if err := agent.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	wantCode(t, <-result, chat.Shutdown)
+}
