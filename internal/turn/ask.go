@@ -17,14 +17,15 @@ import (
 // Ask implements worker.Host. The request is stored and shown exactly as it
 // is; the agent is answered only from the stored row. Whatever goes wrong on
 // the way is an error, which means deny.
-func (n *run) Ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
-	s, err := n.asking()
+func (h *host) Ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
+	s, err := h.asking()
 	if err != nil {
 		return chat.Answer{}, err
 	}
-	defer n.asked()
-	q = complete(q, n.lang)
-	shown := question{q: q, digest: digest(q), agent: s.Agent, lang: n.lang}
+	defer h.asked()
+	n := h.run
+	q = complete(q, n.words.lang)
+	shown := question{q: q, digest: digest(q), agent: s.Agent, lang: n.words.lang}
 	outs := n.voice.Compose(n.turn.Place, 0, "ask", chat.OutAsk, shown.replies()...)
 	a, err := n.books.Asks.Ask(context.WithoutCancel(ctx), chat.Ask{
 		Turn: n.turn.ID, Session: s.ID, Place: n.turn.Place, Asker: n.turn.By,
@@ -36,14 +37,14 @@ func (n *run) Ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
 	if a.State == chat.AskOpen {
 		fault.Hit(fault.AskStored)
 		n.voice.Wake(n.turn.Place)
-		a = n.await(ctx, a)
-		n.spawn(func() { n.relabel(context.WithoutCancel(n.ctx), a, s.Agent, n.lang) })
-		n.resume()
+		a = vote{n, a}.await(ctx)
 		if a.State == chat.AskAnswered {
 			fault.Hit(fault.ClickStored)
 		}
+		n.spawn(func() { closed{n.Runner, a, s.Agent, n.words.lang}.relabel(context.WithoutCancel(n.ctx)) })
+		h.resume()
 	}
-	return n.answer(ctx, a)
+	return h.answer(ctx, a)
 }
 
 // addressed gives composed messages the id of their ask, which is known only
@@ -68,133 +69,99 @@ func addressed(outs []chat.Out, id int64) []chat.Out {
 
 // asking opens the time in which the turn waits for a person, and returns the
 // session that it runs in.
-func (n *run) asking() (chat.Session, error) {
-	n.seen.mu.Lock()
-	defer n.seen.mu.Unlock()
-	if n.seen.closed {
+func (h *host) asking() (chat.Session, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
 		return chat.Session{}, chat.E(chat.Conflict, "the turn is over", nil)
 	}
-	n.confirmed()
-	n.seen.acted = true
-	n.seen.asks++
-	n.clerk.hold()
-	n.live.Waiting(true)
-	return n.session, nil
+	h.confirmLocked()
+	h.acted = true
+	h.asks++
+	h.run.clerk.hold()
+	h.live.Waiting(true)
+	return h.session, nil
 }
 
-func (n *run) asked() {
-	n.seen.mu.Lock()
-	defer n.seen.mu.Unlock()
-	n.seen.asks--
-	n.clerk.release()
-	if n.seen.asks == 0 && !n.seen.closed {
-		n.live.Waiting(false)
+func (h *host) asked() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.asks--
+	h.run.clerk.release()
+	if h.asks == 0 && !h.closed {
+		h.live.Waiting(false)
 	}
 }
 
 // resume has the turn's state say that it waits no more.
-func (n *run) resume() {
+func (h *host) resume() {
+	n := h.run
 	if n.ctx.Err() == nil {
 		n.clerk.do(func(ctx context.Context) error { return n.books.Asks.Resume(ctx, n.turn.ID) })
 	}
 }
 
-// await waits until the ask is closed, by whatever comes first: a person, the
-// clock, the agent, the end of the turn. The row says which it was.
-func (n *run) await(ctx context.Context, a chat.Ask) chat.Ask {
-	decided, leave := n.board.await(a.ID)
-	defer leave()
-	// A decision that was committed before anybody waited is only in the row.
-	if now, err := n.books.Asks.AskByID(context.WithoutCancel(ctx), a.ID); err == nil && now.State != chat.AskOpen {
-		return now
-	}
-	clock := time.NewTimer(min(time.Until(a.Expires), n.cfg.AskTimeout))
-	defer clock.Stop()
-	select {
-	case now := <-decided:
-		return now
-	case <-clock.C:
-		return n.close(ctx, a, chat.AskExpired)
-	case <-ctx.Done():
-	case <-n.ctx.Done():
-	}
-	now := n.close(ctx, a, chat.AskVoid)
-	if now.State == chat.AskAnswered {
-		now.State = chat.AskVoid // decided, but too late for the agent to hear of it
-	}
-	return now
-}
-
-// close closes an open ask. When somebody was faster, the row says how.
-func (n *run) close(ctx context.Context, a chat.Ask, s chat.AskState) chat.Ask {
-	now, err := n.books.Asks.CloseAsk(context.WithoutCancel(ctx), a.ID, s)
-	switch chat.CodeOf(err) {
-	case chat.CodeNone, chat.Conflict:
-		return now
-	default:
-		// The row stays open until the turn ends; nobody is waiting for it.
-		n.cfg.Log.WarnContext(ctx, "ask not closed", "turn", n.turn.ID, "ask", a.ID, "err", err)
-		a.State = s
-		return a
-	}
-}
-
 // answer is what the agent is told.
-func (n *run) answer(ctx context.Context, a chat.Ask) (chat.Answer, error) {
+func (h *host) answer(ctx context.Context, a chat.Ask) (chat.Answer, error) {
+	n := h.run
 	switch a.State {
 	case chat.AskAnswered:
-		n.seen.mu.Lock()
-		n.seen.told = true
-		n.seen.mu.Unlock()
+		h.mu.Lock()
+		h.told = true
+		h.mu.Unlock()
 		return a.Answer, nil
 	case chat.AskExpired:
-		_ = n.say(ctx, fmt.Sprintf("expired/%d", a.ID), chat.Reply{
-			Kind:     chat.ReplyNotice,
-			Markdown: i18n.T(n.lang, "turn.expired", "time", span(n.cfg.AskTimeout)),
-		})
+		_ = n.say(fmt.Sprintf("expired/%d", a.ID),
+			n.words.notice(i18n.T(n.words.lang, "turn.expired", "time", span(n.cfg.AskTimeout))))
 		return chat.Answer{}, chat.E(chat.Expired, "nobody answered", nil)
 	case chat.AskOpen, chat.AskVoid:
 	}
 	return chat.Answer{}, chat.E(chat.Conflict, "the question is closed", errors.Join(context.Cause(ctx), context.Cause(n.ctx)))
 }
 
-// relabel edits the message that carries the buttons of a closed ask: it says
-// how the ask ended and offers nothing any more. The message may still be on
-// its way when that happens, so it is looked for a few times.
-func (r *Runner) relabel(ctx context.Context, a chat.Ask, agent, lang string) {
-	for try := range 12 {
-		outs, err := r.relabelled(ctx, a, agent, lang)
-		if err == nil && len(outs) > 0 {
-			if err = r.books.Outbox.Enqueue(ctx, outs); err == nil {
-				r.voice.Wake(a.Place)
-				return
-			}
-		}
-		if err != nil {
-			r.cfg.Log.WarnContext(ctx, "message of an ask not changed yet", "ask", a.ID, "err", err)
-		}
-		if r.pause(ctx, try) != nil {
-			return
-		}
-	}
+// vote is an open ask that a turn waits for.
+type vote struct {
+	*run
+	ask chat.Ask
 }
 
-// relabelled makes the edit, or nothing while the message is not there.
-func (r *Runner) relabelled(ctx context.Context, a chat.Ask, agent, lang string) ([]chat.Out, error) {
-	refs, err := r.books.Recovery.AskMessages(ctx, a.ID)
-	if err != nil {
-		return nil, err
+// await waits until the ask is closed, by whatever comes first: a person, the
+// clock, the agent, the end of the turn. The row says which it was.
+func (v vote) await(ctx context.Context) chat.Ask {
+	decided, leave := v.board.await(v.ask.ID)
+	defer leave()
+	// A decision that was committed before anybody waited is only in the row.
+	now, err := v.books.Asks.AskByID(context.WithoutCancel(ctx), v.ask.ID)
+	if err == nil && now.State != chat.AskOpen {
+		return now
 	}
-	shown := question{id: a.ID, q: a.Question, digest: a.Digest, agent: agent, lang: lang}
-	// All of them have to be there: the buttons are on the last.
-	if all := r.voice.Compose(a.Place, 0, "ask", chat.OutAsk, shown.replies()...); len(refs) == 0 || len(refs) < len(all) {
-		return nil, nil
+	clock := time.NewTimer(min(time.Until(v.ask.Expires), v.cfg.AskTimeout))
+	defer clock.Stop()
+	select {
+	case now := <-decided:
+		return now
+	case <-clock.C:
+		return v.end(ctx, chat.AskExpired)
+	case <-ctx.Done():
+	case <-v.ctx.Done():
 	}
-	outs := r.voice.Compose(a.Place, 0, fmt.Sprintf("asked/%d", a.ID), chat.OutNotice, shown.settled(outcome(a, lang)))
-	if len(outs) == 0 {
-		return nil, nil
+	now = v.end(ctx, chat.AskVoid)
+	if now.State == chat.AskAnswered {
+		now.State = chat.AskVoid // decided, but too late for the agent to hear of it
 	}
-	last := outs[len(outs)-1]
-	last.Op, last.Target, last.Ask = chat.OpEdit, refs[len(refs)-1], a.ID
-	return []chat.Out{last}, nil
+	return now
+}
+
+// end closes the ask. When somebody was faster, the row says how.
+func (v vote) end(ctx context.Context, s chat.AskState) chat.Ask {
+	now, err := v.books.Asks.CloseAsk(context.WithoutCancel(ctx), v.ask.ID, s)
+	switch chat.CodeOf(err) {
+	case chat.CodeNone, chat.Conflict:
+		return now
+	default:
+		// The row stays open until the turn ends; nobody is waiting for it.
+		v.cfg.Log.WarnContext(ctx, "ask not closed", "turn", v.turn.ID, "ask", v.ask.ID, "err", err)
+		v.ask.State = s
+		return v.ask
+	}
 }

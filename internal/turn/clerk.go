@@ -2,12 +2,12 @@ package turn
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"cligate/internal/chat"
-	"cligate/internal/i18n"
 )
 
 // sentDelay is how long "the prompt was written" may wait to be stored. The
@@ -150,7 +150,8 @@ func (c *clerk) silence(told int64) (time.Duration, int64) {
 		c.run.stop(chat.E(chat.Stalled, "", nil))
 		return 0, told
 	case cfg.StallNotice > 0 && quiet >= cfg.StallNotice && told != last:
-		c.run.stalling(quiet)
+		c.run.cfg.Log.InfoContext(c.run.ctx, "agent is silent", "turn", c.run.turn.ID, "quiet", quiet)
+		_ = c.run.say("stall/"+strconv.FormatInt(last, 10), c.run.words.stalling(quiet))
 		told = last
 	}
 	if told != last {
@@ -178,17 +179,4 @@ func (c *clerk) tidy() {
 			c.run.cfg.Log.WarnContext(c.run.ctx, "note about the turn not stored", "turn", c.run.turn.ID, "err", err)
 		}
 	}
-}
-
-// stalling tells the user that the agent is silent.
-func (n *run) stalling(quiet time.Duration) {
-	n.cfg.Log.InfoContext(n.ctx, "agent is silent", "turn", n.turn.ID, "agent", n.session.Agent, "quiet", quiet)
-	r := chat.Reply{
-		Kind:     chat.ReplyNotice,
-		Markdown: i18n.T(n.lang, "turn.stalling", "agent", n.session.Agent, "time", span(quiet)),
-	}
-	if n.turn.Origin == chat.OriginUser {
-		r.Buttons = [][]chat.Button{{n.button("stop")}}
-	}
-	_ = n.say(n.ctx, "stall/"+span(time.Since(n.result.started)), r)
 }

@@ -2,116 +2,146 @@ package turn
 
 import (
 	"context"
+	"sync"
 
 	"cligate/internal/chat"
 	"cligate/internal/fault"
 	"cligate/internal/worker"
 )
 
-var _ worker.Host = (*run)(nil)
+var _ worker.Host = (*host)(nil)
+
+// host is the worker's view of a turn, and our book of what the agent did.
+type host struct {
+	run  *run
+	live Live
+
+	mu      sync.Mutex
+	closed  bool // no more events
+	session chat.Session
+	acted   bool            // there was more than a session id
+	tools   map[string]bool // running?
+	usage   chat.Usage
+	native  string // the last id that was reported
+	told    bool   // an answer is on its way to the agent
+	asks    int    // open ones
+}
 
 // Emit implements worker.Host. After the end of the turn nothing is taken any
 // more: late output of a stopped turn is no answer. The error is chat.Conflict
 // then.
-func (n *run) Emit(_ context.Context, e chat.Event) error {
-	n.seen.mu.Lock()
-	defer n.seen.mu.Unlock()
-	if n.seen.closed {
+func (h *host) Emit(_ context.Context, e chat.Event) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
 		return chat.E(chat.Conflict, "the turn is over", nil)
 	}
-	n.confirmed()
-	n.clerk.alive()
+	h.confirmLocked()
+	h.run.clerk.alive()
 	switch e.Kind {
 	case chat.EventSent:
 		fault.Hit(fault.PromptWritten)
-		n.clerk.sent()
-		n.recapped()
+		h.run.clerk.sent()
+		h.recapped()
 	case chat.EventSession:
-		n.renamed(e.Text)
+		h.renamed(e.Text)
 	case chat.EventTool:
-		n.tool(e.Tool)
+		h.tool(e.Tool)
 	case chat.EventUsage:
 		if e.Usage != nil {
-			n.seen.usage = *e.Usage
+			h.usage = *e.Usage
 		}
 	case chat.EventText, chat.EventPlan, chat.EventThought:
-		n.seen.acted = true
+		h.acted = true
 	case chat.EventBreak, chat.EventRetry, chat.EventNotice:
 	}
 	fault.Hit(fault.MidStream)
-	n.live.Event(e)
+	h.live.Event(e)
 	return nil
 }
 
 // renamed has the id stored that the agent reported.
-func (n *run) renamed(id string) {
+func (h *host) renamed(id string) {
 	if id == "" {
 		return
 	}
 	fault.Hit(fault.NativeIDReported)
-	if id == n.session.NativeID || id == n.seen.native {
+	if id == h.session.NativeID || id == h.native {
 		return
 	}
-	n.seen.native = id
-	session := n.session.ID
-	n.clerk.do(func(ctx context.Context) error {
-		return n.books.Threads.Bind(ctx, session, id, chat.Settings{})
+	h.native = id
+	session := h.session.ID
+	h.run.clerk.do(func(ctx context.Context) error {
+		return h.run.books.Threads.Bind(ctx, session, id, chat.Settings{})
 	})
 }
 
 // recapped notes that the agent was told what was said before.
-func (n *run) recapped() {
-	if !n.session.Recap {
+func (h *host) recapped() {
+	if !h.session.Recap {
 		return
 	}
-	session := n.session.ID
-	n.clerk.do(func(ctx context.Context) error { return n.books.Threads.Recapped(ctx, session) })
+	session := h.session.ID
+	h.run.clerk.do(func(ctx context.Context) error { return h.run.books.Threads.Recapped(ctx, session) })
 }
 
 // tool keeps book of the tool calls that run; while one does, silence is no
 // sign of trouble.
-func (n *run) tool(t *chat.Tool) {
+func (h *host) tool(t *chat.Tool) {
 	if t == nil {
 		return
 	}
-	n.seen.acted = true
-	before, known := n.seen.tools[t.ID]
+	h.acted = true
+	before := h.tools[t.ID]
 	now := t.State == chat.ToolRunning
-	n.seen.tools[t.ID] = now
+	h.tools[t.ID] = now
 	switch {
-	case now && !(known && before):
-		n.clerk.hold()
-	case !now && known && before:
-		n.clerk.release()
+	case now && !before:
+		h.run.clerk.hold()
+	case !now && before:
+		h.run.clerk.release()
 	}
 }
 
-// acted reports whether the agent did more than to take the prompt.
-func (n *run) acted() bool {
-	n.seen.mu.Lock()
-	defer n.seen.mu.Unlock()
-	return n.seen.acted
+// moved tells that the turn runs in another session now.
+func (h *host) moved(s chat.Session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.session, h.native = s, ""
+}
+
+// hasActed reports whether the agent did more than to take the prompt.
+func (h *host) hasActed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.acted
+}
+
+func (h *host) isClosed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closed
 }
 
 // confirm notices that the agent has got an answer for which it waited: it
 // went on, or its turn is over.
-func (n *run) confirm() {
-	n.seen.mu.Lock()
-	defer n.seen.mu.Unlock()
-	n.confirmed()
+func (h *host) confirm() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.confirmLocked()
 }
 
-func (n *run) confirmed() {
-	if n.seen.told {
-		n.seen.told = false
+func (h *host) confirmLocked() {
+	if h.told {
+		h.told = false
 		fault.Hit(fault.AgentAnswered)
 	}
 }
 
 // shut ends the taking of events and returns the figures.
-func (n *run) shut() (u chat.Usage, tools int) {
-	n.seen.mu.Lock()
-	defer n.seen.mu.Unlock()
-	n.seen.closed = true
-	return n.seen.usage, len(n.seen.tools)
+func (h *host) shut() (u chat.Usage, tools int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
+	return h.usage, len(h.tools)
 }

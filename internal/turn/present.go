@@ -202,7 +202,7 @@ func outcome(a chat.Ask, lang string) string {
 		by = a.Answer.By.ID
 	}
 	by = line(by, labelLimit)
-	said := line(strings.Join(words(a), ", "), titleLimit)
+	said := line(strings.Join(given(a), ", "), titleLimit)
 	switch {
 	case a.State == chat.AskExpired:
 		return i18n.T(lang, "turn.ask.expired")
@@ -220,8 +220,8 @@ func outcome(a chat.Ask, lang string) string {
 	return i18n.T(lang, "turn.ask.answered", "by", by, "answer", said)
 }
 
-// words is what somebody answered, in the order of the questions.
-func words(a chat.Ask) []string {
+// given is what somebody answered, in the order of the questions.
+func given(a chat.Ask) []string {
 	var ws []string
 	if a.Answer.Effect == chat.EffectChoose || a.Answer.Effect == "" {
 		for _, o := range a.Question.Options {

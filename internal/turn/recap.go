@@ -25,22 +25,22 @@ const (
 
 // recap is what was said in the conversation before this turn, bounded, newest
 // entries first to be kept. It is empty when nothing was said.
-func (n *run) recap(ctx context.Context) (string, error) {
+func (r *Runner) recap(ctx context.Context, t chat.Turn) (string, error) {
 	var lines []chat.Line
 	for try := 0; ; try++ {
 		var err error
-		if lines, err = n.books.History.Lines(ctx, n.turn.Conversation, time.Time{}, recapLines); err == nil {
+		if lines, err = r.books.History.Lines(ctx, t.Conversation, time.Time{}, recapLines); err == nil {
 			break
 		}
-		n.cfg.Log.WarnContext(ctx, "history not readable yet", "turn", n.turn.ID, "err", err)
-		if err := n.pause(ctx, try); err != nil {
+		r.cfg.Log.WarnContext(ctx, "history not readable yet", "turn", t.ID, "err", err)
+		if err := r.pause(ctx, try); err != nil {
 			return "", err
 		}
 	}
 	var entries []string
 	room := recapLimit
 	for _, l := range slices.Backward(lines) {
-		e := n.entry(l)
+		e := entry(t, l)
 		if e == "" {
 			continue
 		}
@@ -59,11 +59,11 @@ func (n *run) recap(ctx context.Context) (string, error) {
 // entry is one line of the history as the recap quotes it; empty for what is
 // no part of the talk with the agent, and for what this turn and those behind it
 // ask.
-func (n *run) entry(l chat.Line) string {
+func entry(t chat.Turn, l chat.Line) string {
 	own := func(p chat.Piece) bool { return p.Inbound != 0 && p.Inbound == l.Inbound }
 	text := strings.TrimSpace(l.Text)
 	switch {
-	case text == "", l.Turn >= n.turn.ID, slices.ContainsFunc(n.turn.Input.Pieces, own):
+	case text == "", l.Turn >= t.ID, slices.ContainsFunc(t.Input.Pieces, own):
 		return ""
 	case l.Inbound != 0 && l.Turn == 0: // a command, a click, an answer
 		return ""

@@ -15,6 +15,13 @@ import (
 // queue in silence. One that it may have seen is interrupted, and the user is
 // told and asked; the session is kept. Recovering twice changes nothing.
 func (r *Runner) Recover(ctx context.Context) error {
+	return recovery{r}.run(ctx)
+}
+
+// recovery is one look at what was left behind.
+type recovery struct{ *Runner }
+
+func (r recovery) run(ctx context.Context) error {
 	left, err := r.books.Recovery.Unfinished(ctx)
 	if err != nil {
 		return fmt.Errorf("find unfinished turns: %w", err)
@@ -35,7 +42,7 @@ func (r *Runner) Recover(ctx context.Context) error {
 }
 
 // reap kills what still runs: a session must not get a second process.
-func (r *Runner) reap(ctx context.Context, left []chat.Unfinished) error {
+func (r recovery) reap(ctx context.Context, left []chat.Unfinished) error {
 	if r.cfg.Reap == nil {
 		return nil
 	}
@@ -51,7 +58,7 @@ func (r *Runner) reap(ctx context.Context, left []chat.Unfinished) error {
 	return nil
 }
 
-func (r *Runner) recovered(ctx context.Context, u chat.Unfinished) error {
+func (r recovery) recovered(ctx context.Context, u chat.Unfinished) error {
 	if !u.Attempt.State.Seen() {
 		err := r.books.Recovery.Requeue(ctx, u.Turn.ID)
 		if err == nil {
@@ -69,9 +76,9 @@ func (r *Runner) recovered(ctx context.Context, u chat.Unfinished) error {
 	if err != nil {
 		return err
 	}
-	n := &run{Runner: r, turn: u.Turn, session: s, lang: language(c, u.Turn), attempt: u.Attempt}
+	w := words{turn: u.Turn, agent: s.Agent, lang: language(c, u.Turn.By)}
 	e := ending{state: chat.TurnInterrupted, reason: chat.DaemonDied}
-	notice := n.notice(n.sentence(e)+"\n\n"+i18n.T(n.lang, "turn.partial_unknown"), n.offers(e)...)
+	notice := w.notice(w.sentence(e)+"\n\n"+i18n.T(w.lang, "turn.partial_unknown"), w.offers(e)...)
 	notice.ReplyTo = u.Turn.ReplyTo
 	err = r.books.Ledger.Finish(ctx, chat.Ending{
 		Turn: u.Turn.ID, Attempt: u.Attempt.ID, State: e.state, Reason: e.reason,
@@ -83,14 +90,14 @@ func (r *Runner) recovered(ctx context.Context, u chat.Unfinished) error {
 	r.voice.Wake(u.Turn.Place)
 	for _, a := range u.Asks {
 		a.State = chat.AskVoid // also a decided one: the agent is gone
-		r.spawn(func() { r.relabel(context.WithoutCancel(ctx), a, s.Agent, n.lang) })
+		r.spawn(func() { closed{r.Runner, a, s.Agent, w.lang}.relabel(context.WithoutCancel(ctx)) })
 	}
 	r.cfg.Log.InfoContext(ctx, "turn interrupted", "turn", u.Turn.ID, "session", u.Turn.Session, "reason", e.reason)
 	return nil
 }
 
 // overdue expires asks whose time ran out while nobody looked.
-func (r *Runner) overdue(ctx context.Context) error {
+func (r recovery) overdue(ctx context.Context) error {
 	late, err := r.books.Recovery.Expiring(ctx, time.Now())
 	if err != nil {
 		return fmt.Errorf("find expired asks: %w", err)
@@ -108,8 +115,8 @@ func (r *Runner) overdue(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		lang := language(c, chat.Turn{By: now.Asker})
-		r.spawn(func() { r.relabel(context.WithoutCancel(ctx), now, s.Agent, lang) })
+		lang := language(c, now.Asker)
+		r.spawn(func() { closed{r.Runner, now, s.Agent, lang}.relabel(context.WithoutCancel(ctx)) })
 	}
 	return nil
 }

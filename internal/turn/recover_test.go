@@ -176,7 +176,7 @@ func TestOverdueAskIsExpiredAtBoot(t *testing.T) {
 		h := build(t, turn.Config{})
 		_, a := h.dead(chat.AttemptSent, true)
 		h.deliver()
-		time.Sleep(time.Hour)
+		wait(time.Hour)
 		// Its turn is not there to be found: only the ask is.
 		h.books.Recovery = forgetful{h.books.Recovery}
 		h.crash()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
-	"sync"
 	"time"
 
 	"cligate/internal/chat"
@@ -18,15 +17,14 @@ type run struct {
 	*Runner
 	turn    chat.Turn
 	session chat.Session
-	lang    string
 	attempt chat.Attempt
-	live    Live
+	words   words
+	host    *host
 	clerk   *clerk
 	ctx     context.Context // of the turn; its cause says why it ended
 	stop    context.CancelCauseFunc
 	ready   chan struct{} // closed when it takes events
 	over    chan struct{} // closed when nothing of it is left
-	seen    seen
 	result  result
 }
 
@@ -39,18 +37,6 @@ type result struct {
 	preface []chat.Reply
 }
 
-// seen is what the agent did so far.
-type seen struct {
-	mu     sync.Mutex
-	closed bool            // no more events
-	acted  bool            // there was more than a session id
-	tools  map[string]bool // running?
-	usage  chat.Usage
-	native string // the last id that was reported
-	told   bool   // an answer is on its way to the agent
-	asks   int    // open ones
-}
-
 // prepare reads what a turn needs to know. It tries until ctx ends: a ledger
 // that cannot be read now does not end a turn.
 func (r *Runner) prepare(ctx context.Context, t chat.Turn) (*run, error) {
@@ -61,13 +47,7 @@ func (r *Runner) prepare(ctx context.Context, t chat.Turn) (*run, error) {
 			c, err = r.books.Threads.ConversationByID(ctx, t.Conversation)
 		}
 		if err == nil {
-			n := &run{
-				Runner: r, turn: t, session: s, lang: language(c, t),
-				ready: make(chan struct{}), over: make(chan struct{}),
-			}
-			n.ctx, n.stop = context.WithCancelCause(ctx)
-			n.seen.tools = map[string]bool{}
-			return n, nil
+			return r.newRun(ctx, t, s, language(c, t.By)), nil
 		}
 		if ctx.Err() == nil {
 			r.cfg.Log.WarnContext(ctx, "turn not readable yet", "turn", t.ID, "err", err)
@@ -78,65 +58,54 @@ func (r *Runner) prepare(ctx context.Context, t chat.Turn) (*run, error) {
 	}
 }
 
-func language(c chat.Conversation, t chat.Turn) string {
+func (r *Runner) newRun(ctx context.Context, t chat.Turn, s chat.Session, lang string) *run {
+	n := &run{
+		Runner: r, turn: t, session: s, words: words{turn: t, agent: s.Agent, lang: lang},
+		ready: make(chan struct{}), over: make(chan struct{}),
+	}
+	n.ctx, n.stop = context.WithCancelCause(ctx)
+	return n
+}
+
+func language(c chat.Conversation, p chat.Person) string {
 	switch {
 	case c.Lang != "":
 		return c.Lang
-	case t.By.Lang != "":
-		return t.By.Lang
+	case p.Lang != "":
+		return p.Lang
 	}
 	return i18n.Default
-}
-
-// pause waits before the next try; an error means that there is none.
-func (r *Runner) pause(ctx context.Context, try int) error {
-	select {
-	case <-time.After(patience(try)):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-r.quit:
-		return chat.E(chat.Shutdown, "", nil)
-	}
 }
 
 // claim takes the turn out of the queue. With a live worker the intent to
 // prompt is part of the claim: one commit less on the way to the agent.
 func (n *run) claim() bool {
-	ctx := n.ctx
 	state := chat.AttemptClaimed
 	if _, live := n.sessions.Live(n.session.ID); live {
 		state = chat.AttemptIntent
 	}
-	for try := 0; ctx.Err() == nil; try++ {
-		// Not under ctx: a claim whose outcome is unknown would hang.
-		a, err := n.books.Ledger.Claim(context.WithoutCancel(ctx), n.turn.ID, state)
-		if err == nil {
-			n.attempt = a
-			n.turn.State = chat.TurnRunning
-			fault.Hit(fault.TurnClaimed)
-			return true
-		}
-		if chat.CodeOf(err) == chat.Conflict {
-			n.cfg.Log.DebugContext(ctx, "turn not claimed", "turn", n.turn.ID, "err", err)
-			_ = n.pause(ctx, 1) // the caller may look again at once
-			return false
-		}
-		n.cfg.Log.WarnContext(ctx, "turn not claimed yet", "turn", n.turn.ID, "err", err)
-		if n.pause(ctx, try) != nil {
-			return false
-		}
+	err := n.insist(n.ctx, n.turn.ID, "claim", func(ctx context.Context) (err error) {
+		n.attempt, err = n.books.Ledger.Claim(ctx, n.turn.ID, state)
+		return err
+	})
+	if err != nil {
+		n.cfg.Log.DebugContext(n.ctx, "turn not claimed", "turn", n.turn.ID, "err", err)
+		return false
 	}
-	return false
+	fault.Hit(fault.TurnClaimed)
+	n.turn.State = chat.TurnRunning
+	return true
 }
 
 // begin starts what accompanies the turn: its live message and its clocks.
 func (n *run) begin() {
 	n.result.started = time.Now()
-	n.live = n.voice.Begin(n.turn, n.lang, n.session.Agent)
+	live := n.voice.Begin(n.turn, n.words.lang, n.session.Agent)
 	n.clerk = newClerk(n)
-	if n.neighbour(n) {
-		n.live.Event(chat.Event{Kind: chat.EventNotice, Text: i18n.T(n.lang, "turn.shared", "workspace", n.session.Workspace)})
+	n.host = &host{run: n, live: live, session: n.session, tools: map[string]bool{}}
+	if n.seats.neighbour(n) {
+		text := i18n.T(n.words.lang, "turn.shared", "workspace", n.session.Workspace)
+		live.Event(chat.Event{Kind: chat.EventNotice, Text: text})
 	}
 	close(n.ready)
 }
@@ -144,41 +113,40 @@ func (n *run) begin() {
 // drive gives the turn to a worker. A lost session is replaced, once. A defect
 // in a driver ends this turn and nothing else.
 func (n *run) drive() (err error) {
-	ctx := n.ctx
 	defer func() {
 		if p := recover(); p != nil {
 			n.result.recycle = true
 			err = fmt.Errorf("panic in a turn: %v\n%s", p, debug.Stack())
 		}
 	}()
-	err = n.try(ctx)
-	if chat.CodeOf(err) != chat.NoSession || n.acted() || ctx.Err() != nil {
+	err = n.try()
+	if chat.CodeOf(err) != chat.NoSession || n.host.hasActed() || n.ctx.Err() != nil {
 		return err
 	}
-	if err := n.replace(ctx); err != nil {
+	if err := n.replace(); err != nil {
 		return err
 	}
-	return n.try(ctx)
+	return n.try()
 }
 
 // try opens the session's worker and prompts it.
-func (n *run) try(ctx context.Context) error {
-	w, err := n.sessions.Acquire(ctx, n.session)
+func (n *run) try() error {
+	w, err := n.sessions.Acquire(n.ctx, n.session)
 	if err != nil {
 		return fmt.Errorf("open the session's worker: %w", err)
 	}
 	defer n.sessions.Release(n.session.ID)
-	if err := n.intend(ctx, w); err != nil {
+	if err := n.intend(w); err != nil {
 		return err
 	}
 	in := n.turn.Input
 	if n.session.Recap {
-		if in.Recap, err = n.recap(ctx); err != nil {
+		if in.Recap, err = n.recap(n.ctx, n.turn); err != nil {
 			return err
 		}
 	}
-	err = w.Prompt(ctx, in, n)
-	n.confirm()
+	err = w.Prompt(n.ctx, in, n.host)
+	n.host.confirm()
 	if id := w.NativeID(); id != "" {
 		n.result.native = id
 	}
@@ -198,17 +166,17 @@ func gone(w worker.Worker) bool {
 	}
 }
 
-// intend makes the intent to prompt durable.
-func (n *run) intend(ctx context.Context, w worker.Worker) error {
+// intend makes the intent to prompt durable; the agent gets nothing before.
+func (n *run) intend(w worker.Worker) error {
 	n.clerk.serves(w.Process())
 	if n.attempt.State == chat.AttemptClaimed {
 		fault.Hit(fault.WorkerSpawned)
-		if err := n.advance(ctx, chat.AttemptReady, w.Process()); err != nil {
+		if err := n.advance(chat.AttemptReady, w.Process()); err != nil {
 			return err
 		}
 	}
 	if n.attempt.State == chat.AttemptReady {
-		if err := n.advance(ctx, chat.AttemptIntent, ""); err != nil {
+		if err := n.advance(chat.AttemptIntent, ""); err != nil {
 			return err
 		}
 	}
@@ -216,83 +184,55 @@ func (n *run) intend(ctx context.Context, w worker.Worker) error {
 	return nil
 }
 
-// advance moves the attempt on; the agent gets nothing before that is durable.
-func (n *run) advance(ctx context.Context, s chat.AttemptState, runner string) error {
-	return n.insist(ctx, "attempt not advanced yet", func(ctx context.Context) error {
-		err := n.books.Ledger.Advance(ctx, n.attempt.ID, s, runner)
-		if err == nil {
-			n.attempt.State = s
-		}
-		return err
+func (n *run) advance(s chat.AttemptState, runner string) error {
+	err := n.insist(n.ctx, n.turn.ID, "attempt "+string(s), func(ctx context.Context) error {
+		return n.books.Ledger.Advance(ctx, n.attempt.ID, s, runner)
 	})
-}
-
-// insist repeats a write until it is done or definitely refused, or ctx ends.
-func (n *run) insist(ctx context.Context, complaint string, write func(context.Context) error) error {
-	for try := 0; ; try++ {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		err := write(context.WithoutCancel(ctx))
-		if err == nil {
-			return nil
-		}
-		switch chat.CodeOf(err) {
-		case chat.Conflict, chat.Missing, chat.Invalid:
-			return err
-		default:
-			n.cfg.Log.WarnContext(ctx, "write to the ledger failed", "what", complaint, "turn", n.turn.ID, "err", err)
-		}
-		if err := n.pause(ctx, try); err != nil {
-			return err
-		}
+	if err == nil {
+		n.attempt.State = s
 	}
+	return err
 }
 
 // replace gives the turn a new session for the one that the agent lost, and
 // tells the user.
-func (n *run) replace(ctx context.Context) error {
+func (n *run) replace() error {
 	lost := n.session
 	var next chat.Session
-	err := n.insist(ctx, "lost session not replaced yet", func(ctx context.Context) error {
-		var err error
+	err := n.insist(n.ctx, n.turn.ID, "loss of the session", func(ctx context.Context) (err error) {
 		next, err = n.books.Threads.Lose(ctx, lost.ID)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("replace lost session %d: %w", lost.ID, err)
 	}
-	if !n.occupy(n, next.ID) {
-		return context.Cause(ctx)
+	if !n.seats.occupy(n, next.ID) {
+		return context.Cause(n.ctx)
 	}
-	err = n.insist(ctx, "turn not moved yet", func(ctx context.Context) error {
+	err = n.insist(n.ctx, n.turn.ID, "move to another session", func(ctx context.Context) error {
 		return n.books.Ledger.Rebind(ctx, n.turn.ID, next.ID)
 	})
 	if err != nil {
 		return fmt.Errorf("move turn to session %d: %w", next.ID, err)
 	}
-	n.mu.Lock() // others look at it
-	n.seen.mu.Lock()
-	n.session, n.turn.Session = next, next.ID
-	n.seen.mu.Unlock()
-	n.mu.Unlock()
+	n.seats.update(func() { n.session, n.turn.Session = next, next.ID })
+	n.host.moved(next)
 	n.sessions.Forget(lost.ID)
-	n.result.native = ""
-	n.cfg.Log.WarnContext(ctx, "agent lost the session", "session", lost.ID, "successor", n.session.ID,
+	n.cfg.Log.WarnContext(n.ctx, "agent lost the session", "session", lost.ID, "successor", next.ID,
 		"agent", lost.Agent, "turn", n.turn.ID)
-	notice := chat.Reply{Kind: chat.ReplyNotice, Markdown: i18n.T(n.lang, "error.session_lost", "agent", lost.Agent)}
-	if err := n.say(ctx, "lost", notice); err != nil {
+	notice := n.words.notice(i18n.T(n.words.lang, "error.session_lost", "agent", lost.Agent))
+	if err := n.say("lost", notice); err != nil {
 		n.result.preface = append(n.result.preface, notice) // then the final tells
 	}
 	return nil
 }
 
 // say tells something while the turn runs; kind makes the key.
-func (n *run) say(ctx context.Context, kind string, r chat.Reply) error {
+func (n *run) say(kind string, r chat.Reply) error {
 	key := fmt.Sprintf("%s/%d", kind, n.turn.ID)
-	err := n.voice.Say(context.WithoutCancel(ctx), n.turn.Place, key, r)
+	err := n.voice.Say(context.WithoutCancel(n.ctx), n.turn.Place, key, r)
 	if err != nil {
-		n.cfg.Log.WarnContext(ctx, "notice not stored", "turn", n.turn.ID, "kind", kind, "err", err)
+		n.cfg.Log.WarnContext(n.ctx, "notice not stored", "turn", n.turn.ID, "kind", kind, "err", err)
 	}
 	return err
 }

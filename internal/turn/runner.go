@@ -88,21 +88,10 @@ type Runner struct {
 	voice    Voice
 	board    *Board
 	cfg      Config
-
-	wg   sync.WaitGroup // turns that agents started, edits of closed asks
-	quit chan struct{}  // closed by Close
-
-	mu     sync.Mutex
-	closed bool
-	active map[int64]*run // by session
-	again  map[int64]row  // failures in a row, by session
-	shared map[int64]bool // sessions told that their workspace is shared
-}
-
-// row counts equal failures of a session, one after the other.
-type row struct {
-	code chat.Code
-	n    int
+	seats    *seats
+	failures *failures
+	wg       sync.WaitGroup // turns that agents started, edits of closed asks
+	quit     chan struct{}  // closed by Close
 }
 
 // New makes a Runner. At the end the turns of the lanes are cancelled, then the
@@ -116,10 +105,9 @@ func New(books Books, sessions Sessions, voice Voice, board *Board, cfg Config) 
 	}
 	return &Runner{
 		books: books, sessions: sessions, voice: voice, board: board, cfg: cfg,
-		quit:   make(chan struct{}),
-		active: map[int64]*run{},
-		again:  map[int64]row{},
-		shared: map[int64]bool{},
+		seats:    &seats{active: map[int64]*run{}, shared: map[int64]bool{}},
+		failures: &failures{rows: map[int64]streak{}},
+		quit:     make(chan struct{}),
 	}
 }
 
@@ -137,66 +125,17 @@ func (r *Runner) Run(ctx context.Context, t chat.Turn) {
 		return
 	}
 	if !n.claim() {
-		r.leave(n)
+		r.seats.leave(n)
 		return
 	}
 	n.begin()
 	n.end(n.drive())
 }
 
-// Close ends the turns that agents started and waits for them. Turns of people
-// are ended by whoever called Run; after Close they try no longer to write
-// what the ledger does not take.
-func (r *Runner) Close() {
-	r.mu.Lock()
-	if !r.closed {
-		r.closed = true
-		close(r.quit)
-	}
-	for _, n := range r.active {
-		if n.turn.Origin == chat.OriginAgent {
-			n.stop(chat.E(chat.Shutdown, "", nil))
-		}
-	}
-	r.mu.Unlock()
-	r.wg.Wait()
-}
-
-// spawn runs f beside its caller; after Close, in its place.
-func (r *Runner) spawn(f func()) {
-	r.mu.Lock()
-	closed := r.closed
-	if !closed {
-		r.wg.Add(1)
-	}
-	r.mu.Unlock()
-	if closed {
-		f()
-		return
-	}
-	go func() { // Close waits for it
-		defer r.wg.Done()
-		f()
-	}()
-}
-
-// Stop ends the turn that the session's agent runs by itself; false when there
-// is none. Turns of people are stopped through the ctx of Run.
-func (r *Runner) Stop(session int64, code chat.Code) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := r.active[session]
-	if n == nil || n.turn.Origin != chat.OriginAgent {
-		return false
-	}
-	n.stop(chat.E(code, "", nil))
-	return true
-}
-
 // enter makes n the session's turn in this process. It waits for a turn that
 // the agent started; a stop meant for the session's turn stops that one.
 func (r *Runner) enter(n *run) bool {
-	if r.occupy(n, n.session.ID) {
+	if r.seats.occupy(n, n.session.ID) {
 		return true
 	}
 	if chat.CodeOf(context.Cause(n.ctx)) == chat.Stopped {
@@ -205,79 +144,75 @@ func (r *Runner) enter(n *run) bool {
 	return false
 }
 
-// occupy makes n the turn of a session as soon as no other is, until n leaves;
-// false when n was cancelled first.
-func (r *Runner) occupy(n *run, session int64) bool {
-	for n.ctx.Err() == nil {
-		if r.take(n, session) {
-			return true
-		}
-		other := r.current(session)
-		if other == nil {
-			continue
-		}
-		select {
-		case <-other.over:
-		case <-n.ctx.Done():
-		}
-	}
-	return false
-}
-
-// take makes n the turn of a session if there is none.
-func (r *Runner) take(n *run, session int64) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.active[session] != nil || n.turn.Origin == chat.OriginAgent && r.closed {
-		return false
-	}
-	r.active[session] = n
-	return true
-}
-
-// neighbour reports, once for each session, whether another session's turn
-// works in the same directory.
-func (r *Runner) neighbour(n *run) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.shared[n.session.ID] {
-		return false
-	}
-	for _, other := range r.active {
-		if other != n && other.session.ID != n.session.ID && other.session.Workspace == n.session.Workspace {
-			r.shared[n.session.ID] = true
-			return true
-		}
-	}
-	return false
+// Stop ends the turn that the session's agent runs by itself; false when there
+// is none. Turns of people are stopped through the ctx of Run.
+func (r *Runner) Stop(session int64, code chat.Code) bool {
+	return r.seats.stop(session, chat.E(code, "", nil))
 }
 
 // Crowded tells the user of a session that its turn waits because every worker
 // is busy. It does not block.
 func (r *Runner) Crowded(session int64) {
-	if n := r.current(session); n != nil {
-		select {
-		case <-n.ready:
-			_ = n.Emit(n.ctx, chat.Event{Kind: chat.EventNotice, Text: i18n.T(n.lang, "turn.crowded")})
-		default: // it is not claimed yet, so it waits visibly anyway
-		}
+	n := r.seats.current(session)
+	if n == nil {
+		return
+	}
+	select {
+	case <-n.ready:
+		_ = n.host.Emit(n.ctx, chat.Event{Kind: chat.EventNotice, Text: i18n.T(n.words.lang, "turn.crowded")})
+	default: // it is not claimed yet, so it waits visibly anyway
 	}
 }
 
-// leave is the end of n in this process.
-func (r *Runner) leave(n *run) {
-	r.mu.Lock()
-	for id, other := range r.active {
-		if other == n {
-			delete(r.active, id)
-		}
+// Close ends the turns that agents started and waits for them. Turns of people
+// are ended by whoever called Run; after Close they try no longer to write
+// what the ledger does not take.
+func (r *Runner) Close() {
+	if r.seats.close() {
+		close(r.quit)
 	}
-	r.mu.Unlock()
-	n.stop(nil)
-	close(n.over)
+	r.wg.Wait()
 }
 
-// patience is the pause between tries at a ledger that cannot be written.
-func patience(try int) time.Duration {
-	return min(50*time.Millisecond<<min(try, 7), 5*time.Second)
+// spawn runs f beside its caller; after Close, in its place.
+func (r *Runner) spawn(f func()) {
+	if !r.seats.unlessClosed(func() { r.wg.Go(f) }) {
+		f()
+	}
+}
+
+// pause waits before the next try at something; an error means that there is
+// none.
+func (r *Runner) pause(ctx context.Context, try int) error {
+	select {
+	case <-time.After(min(50*time.Millisecond<<min(try, 7), 5*time.Second)):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-r.quit:
+		return chat.E(chat.Shutdown, "", nil)
+	}
+}
+
+// insist repeats a write until it is done or definitely refused, or ctx ends.
+func (r *Runner) insist(ctx context.Context, turn int64, what string, write func(context.Context) error) error {
+	for try := 0; ; try++ {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		// Not under ctx: the outcome of a write that began has to be known.
+		err := write(context.WithoutCancel(ctx))
+		if err == nil {
+			return nil
+		}
+		switch chat.CodeOf(err) {
+		case chat.Conflict, chat.Missing, chat.Invalid:
+			return err
+		default:
+			r.cfg.Log.WarnContext(ctx, "ledger not written yet", "what", what, "turn", turn, "err", err)
+		}
+		if err := r.pause(ctx, try); err != nil {
+			return err
+		}
+	}
 }

@@ -362,3 +362,9 @@ func bubble(t *testing.T, f func(t *testing.T)) {
 }
 
 func itoa(n int64) string { return fmt.Sprint(n) }
+
+// wait lets time pass.
+func wait(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}

@@ -13,8 +13,8 @@ import (
 // runs already, what the agent says belongs to that.
 func (r *Runner) Uninvited(session int64) func(ctx context.Context) (worker.Host, func(error)) {
 	return func(ctx context.Context) (worker.Host, func(error)) {
-		for ctx.Err() == nil && !r.isClosed() {
-			n := r.current(session)
+		for ctx.Err() == nil && r.seats.unlessClosed(func() {}) {
+			n := r.seats.current(session)
 			if n == nil {
 				if host, end, ok := r.welcome(ctx, session); ok {
 					return host, end
@@ -22,33 +22,18 @@ func (r *Runner) Uninvited(session int64) func(ctx context.Context) (worker.Host
 				continue
 			}
 			if n.takes(ctx) {
-				return n, func(error) {}
+				return n.host, func(error) {}
 			}
 		}
 		return nil, func(error) {}
 	}
 }
 
-func (r *Runner) isClosed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.closed
-}
-
-func (r *Runner) current(session int64) *run {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.active[session]
-}
-
 // takes reports whether n takes events; if it does not, it is over by then.
 func (n *run) takes(ctx context.Context) bool {
 	select {
 	case <-n.ready:
-		n.seen.mu.Lock()
-		closed := n.seen.closed
-		n.seen.mu.Unlock()
-		if !closed {
+		if !n.host.isClosed() {
 			return true
 		}
 	case <-n.over:
@@ -79,24 +64,22 @@ func (r *Runner) welcome(ctx context.Context, session int64) (h worker.Host, end
 	if err != nil {
 		return nil, nobody, true
 	}
-	if !r.take(n, session) {
+	if !r.seats.take(n, session) {
 		n.stop(nil)
 		return nil, nil, false
 	}
 	t, a, err := r.books.Ledger.Uninvited(context.WithoutCancel(ctx), session, last.Place.ID)
 	if err != nil {
 		r.cfg.Log.WarnContext(ctx, "turn of an agent not opened", "session", session, "err", err)
-		r.leave(n)
+		r.seats.leave(n)
 		return nil, nobody, true
 	}
 	t.By = last.By // may decide what the agent asks
-	r.mu.Lock()
-	n.turn, n.attempt = t, a
-	r.mu.Unlock()
+	r.seats.update(func() { n.turn, n.attempt, n.words.turn = t, a, t })
 	n.begin()
 	over := make(chan error, 1)
 	r.spawn(func() { n.alone(over) })
-	return n, func(err error) {
+	return n.host, func(err error) {
 		select {
 		case over <- err:
 		default: // it ended before
@@ -116,5 +99,7 @@ func (n *run) alone(over <-chan error) {
 			n.sessions.Forget(n.session.ID)
 		}
 	}
+	_, live := n.sessions.Live(n.session.ID)
+	n.result.died = !live
 	n.end(err)
 }

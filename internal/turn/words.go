@@ -3,6 +3,7 @@ package turn
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"cligate/internal/chat"
@@ -14,94 +15,125 @@ const (
 	sameAgain   = 3   // equal failures in a row, from which on a way out is named
 )
 
+// words is how a turn is spoken of.
+type words struct {
+	turn  chat.Turn
+	agent string
+	lang  string
+}
+
+// last is the last word: what was received, how it ended, what can be done.
+func (w words) last(e ending, text string, tools int) []chat.Reply {
+	own := w.turn.Origin == chat.OriginAgent
+	switch done := e.state == chat.TurnSucceeded; {
+	case done && text == "" && own: // nobody asked, and there is nothing to say
+		return nil
+	case done && text == "":
+		return []chat.Reply{w.notice(i18n.T(w.lang, "turn.empty", "agent", w.agent, "tools", w.tools(tools)))}
+	case done:
+		return []chat.Reply{w.said(text, "")}
+	}
+	end := w.notice(w.sentence(e), w.offers(e)...)
+	if text == "" {
+		return []chat.Reply{end}
+	}
+	return []chat.Reply{w.said(text, i18n.T(w.lang, "turn.partial")), end}
+}
+
+// said is text of the agent's.
+func (w words) said(text, mark string) chat.Reply {
+	if w.turn.Origin == chat.OriginAgent {
+		mark = strings.TrimSpace(i18n.T(w.lang, "turn.background") + " " + mark)
+	}
+	return chat.Reply{Kind: chat.ReplyAnswer, Markdown: text, Footer: mark}
+}
+
+func (w words) notice(text string, bs ...chat.Button) chat.Reply {
+	r := chat.Reply{Kind: chat.ReplyNotice, Markdown: text}
+	if len(bs) > 0 {
+		r.Buttons = [][]chat.Button{bs}
+	}
+	return r
+}
+
 // sentence says how a turn ended that did not succeed.
-func (n *run) sentence(e ending) string {
+func (w words) sentence(e ending) string {
 	detail := escaped(line(e.detail, detailLimit))
 	if detail == "" && e.reason == chat.AgentError {
-		detail = i18n.T(n.lang, "turn.no_detail")
+		detail = i18n.T(w.lang, "turn.no_detail")
 	}
-	s := strings.TrimSpace(i18n.T(n.lang, "error."+string(e.reason),
-		"agent", n.session.Agent, "detail", detail, "id", n.errorID()))
+	s := strings.TrimSpace(i18n.T(w.lang, "error."+string(e.reason), "agent", w.agent, "detail", detail, "id", w.errorID()))
 	if e.times >= sameAgain {
-		s += "\n\n" + i18n.T(n.lang, "turn.again", "n", e.times)
+		s += "\n\n" + i18n.T(w.lang, "turn.again", "n", e.times)
 	}
 	return s
 }
 
 // errorID is what a user can quote and an operator finds in the log.
-func (n *run) errorID() string { return fmt.Sprintf("t%d", n.turn.ID) }
-
-// count counts equal failures of a session, one after the other.
-func (r *Runner) count(session int64, e ending) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if e.state != chat.TurnFailed {
-		delete(r.again, session)
-		return 0
-	}
-	w := r.again[session]
-	if w.code != e.reason {
-		w = row{code: e.reason}
-	}
-	w.n++
-	r.again[session] = w
-	return w.n
-}
+func (w words) errorID() string { return fmt.Sprintf("t%d", w.turn.ID) }
 
 // offers are the buttons of a turn that did not succeed.
-func (n *run) offers(e ending) []chat.Button {
+func (w words) offers(e ending) []chat.Button {
 	switch {
-	case n.turn.Origin == chat.OriginAgent: // there is no prompt to repeat
+	case w.turn.Origin == chat.OriginAgent: // there is no prompt to repeat
 		if e.state == chat.TurnInterrupted || e.reason == chat.Crashed {
-			return []chat.Button{n.button("cont")}
+			return w.buttons("cont")
 		}
 		return nil
 	case e.state == chat.TurnInterrupted:
-		return n.buttons("cont", "retry", "drop")
+		return w.buttons("cont", "retry", "drop")
 	case e.reason == chat.Crashed, e.reason == chat.TimedOut, e.reason == chat.Stalled:
-		return n.buttons("cont", "retry")
+		return w.buttons("cont", "retry")
 	case e.state == chat.TurnFailed && e.reason != chat.ContextFull:
-		return n.buttons("retry")
+		return w.buttons("retry")
 	}
 	return nil
 }
 
-func (n *run) buttons(verbs ...string) []chat.Button {
+func (w words) buttons(verbs ...string) []chat.Button {
 	bs := make([]chat.Button, 0, len(verbs))
 	for _, v := range verbs {
-		bs = append(bs, n.button(v))
+		b := chat.Button{Label: i18n.T(w.lang, "turn.button."+v), Data: fmt.Sprintf("%s:%d", v, w.turn.ID)}
+		switch v {
+		case "cont":
+			b.Style = "primary"
+		case "stop":
+			b.Style = "danger"
+		}
+		bs = append(bs, b)
 	}
 	return bs
 }
 
-func (n *run) button(verb string) chat.Button {
-	b := chat.Button{Label: i18n.T(n.lang, "turn.button."+verb), Data: fmt.Sprintf("%s:%d", verb, n.turn.ID)}
-	switch verb {
-	case "cont":
-		b.Style = "primary"
-	case "stop":
-		b.Style = "danger"
+// stalling tells that the agent is silent.
+func (w words) stalling(quiet time.Duration) chat.Reply {
+	text := i18n.T(w.lang, "turn.stalling", "agent", w.agent, "time", span(quiet))
+	if w.turn.Origin == chat.OriginAgent {
+		return w.notice(text)
 	}
-	return b
+	return w.notice(text, w.buttons("stop")...)
 }
 
 // line is what remains of the live message.
-func (n *run) line(e ending, took time.Duration, tools int) string {
-	parts := []string{i18n.T(n.lang, "turn.line."+string(e.state)), span(took)}
+func (w words) line(e ending, took time.Duration, tools int) string {
+	if e.state == chat.TurnQueued {
+		return i18n.T(w.lang, "turn.line.requeued")
+	}
+	parts := []string{i18n.T(w.lang, "turn.line."+string(e.state)), span(took)}
 	if tools > 0 {
-		parts = append(parts, n.tools(tools))
+		parts = append(parts, w.tools(tools))
 	}
 	return strings.Join(parts, " · ")
 }
 
-func (n *run) tools(k int) string {
+func (w words) tools(k int) string {
 	switch k {
 	case 0:
-		return i18n.T(n.lang, "turn.tools.none")
+		return i18n.T(w.lang, "turn.tools.none")
 	case 1:
-		return i18n.T(n.lang, "turn.tools.one")
+		return i18n.T(w.lang, "turn.tools.one")
 	}
-	return i18n.T(n.lang, "turn.tools.many", "n", k)
+	return i18n.T(w.lang, "turn.tools.many", "n", k)
 }
 
 // span is a time as people read it.
@@ -113,4 +145,32 @@ func span(d time.Duration) string {
 		return fmt.Sprintf("%dm %ds", d/time.Minute, d%time.Minute/time.Second)
 	}
 	return fmt.Sprintf("%dh %dm", d/time.Hour, d%time.Hour/time.Minute)
+}
+
+// failures counts equal failures of a session, one after the other.
+type failures struct {
+	mu   sync.Mutex
+	rows map[int64]streak // by session
+}
+
+type streak struct {
+	code chat.Code
+	n    int
+}
+
+// count notes an end and returns how often the session ended so, in a row.
+func (f *failures) count(session int64, e ending) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if e.state != chat.TurnFailed {
+		delete(f.rows, session)
+		return 0
+	}
+	s := f.rows[session]
+	if s.code != e.reason {
+		s = streak{code: e.reason}
+	}
+	s.n++
+	f.rows[session] = s
+	return s.n
 }
