@@ -81,7 +81,10 @@ func Open(cfg Config, log *slog.Logger) (*Adapter, error) {
 // not accept the token.
 func (a *Adapter) Run(ctx context.Context, in platform.Inbound) error {
 	me, err := a.hello(ctx)
-	if err != nil || ctx.Err() != nil {
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	a.log.InfoContext(ctx, "bot is known", "bot", me.Username, "bot_id", me.ID,
@@ -98,7 +101,7 @@ func (a *Adapter) Run(ctx context.Context, in platform.Inbound) error {
 	return a.poll.run(ctx, me, in)
 }
 
-// hello asks who the bot is until there is an answer.
+// hello asks who the bot is until there is an answer or ctx ends.
 func (a *Adapter) hello(ctx context.Context) (user, error) {
 	var b backoff
 	for {
@@ -107,7 +110,7 @@ func (a *Adapter) hello(ctx context.Context) (user, error) {
 			return me, nil
 		}
 		if ctx.Err() != nil {
-			return user{}, nil
+			return user{}, err
 		}
 		t := diagnose(err)
 		a.link.set(ctx, t, err)
@@ -119,8 +122,8 @@ func (a *Adapter) hello(ctx context.Context) (user, error) {
 		if errors.As(err, &r) {
 			pause = max(pause, r.After)
 		}
-		if sleep(ctx, pause) != nil {
-			return user{}, nil
+		if !sleep(ctx, pause) {
+			return user{}, err
 		}
 	}
 }

@@ -77,11 +77,8 @@ func (l *link) set(ctx context.Context, t trouble, err error) {
 	default:
 		l.log.WarnContext(ctx, "not receiving", "trouble", string(t), "detail", words[t], "err", err)
 	}
-	switch t {
-	case troublePoller, troubleWebhook, troubleRejected:
-		if l.alarm != nil {
-			l.alarm(words[t])
-		}
+	if l.alarm != nil && (t == troublePoller || t == troubleWebhook || t == troubleRejected) {
+		l.alarm(words[t])
 	}
 }
 

@@ -39,10 +39,7 @@ type poller struct {
 // run receives until ctx ends (nil) or the token is refused.
 func (p *poller) run(ctx context.Context, me user, in platform.Inbound) error {
 	d := decoder{account: p.account, me: me, now: time.Now}
-	offset, err := p.start(ctx, in)
-	if err != nil {
-		return nil //nolint:nilerr // only the end of ctx ends start
-	}
+	offset := p.start(ctx, in)
 	var b backoff
 	for ctx.Err() == nil {
 		began := time.Now()
@@ -52,7 +49,7 @@ func (p *poller) run(ctx context.Context, me user, in platform.Inbound) error {
 		}
 		raws, err := p.poll(ctx, offset, wait)
 		if ctx.Err() != nil {
-			return nil
+			break
 		}
 		if err != nil {
 			pause, fatal := p.failed(ctx, err, &b)
@@ -72,8 +69,8 @@ func (p *poller) run(ctx context.Context, me user, in platform.Inbound) error {
 	return nil
 }
 
-// start reads where to go on. An error means that ctx ended.
-func (p *poller) start(ctx context.Context, in platform.Inbound) (int64, error) {
+// start reads where to go on. It ends with ctx.
+func (p *poller) start(ctx context.Context, in platform.Inbound) int64 {
 	var b backoff
 	for {
 		cursor, err := in.Cursor(ctx, p.account)
@@ -82,11 +79,11 @@ func (p *poller) start(ctx context.Context, in platform.Inbound) (int64, error) 
 			if err != nil || n < 0 {
 				n = 0 // from the oldest one that the server still has
 			}
-			return n, nil
+			return n
 		}
 		p.link.set(ctx, troubleStorage, err)
-		if err := sleep(ctx, b.next()); err != nil {
-			return 0, err
+		if !sleep(ctx, b.next()) {
+			return 0
 		}
 	}
 }
@@ -112,7 +109,7 @@ func (p *poller) failed(ctx context.Context, err error, b *backoff) (pause time.
 	t := diagnose(err)
 	if t == troubleRejected {
 		// One refusal may be a hiccup of the service; two are an answer.
-		if sleep(ctx, 2*time.Second) != nil {
+		if !sleep(ctx, 2*time.Second) {
 			return 0, nil
 		}
 		if _, err = p.wire.me(ctx); err == nil {
@@ -227,7 +224,7 @@ func (p *poller) hand(ctx context.Context, in platform.Inbound, b platform.Batch
 			return nil, false
 		}
 		p.link.set(ctx, troubleStorage, err)
-		if sleep(ctx, wait.next()) != nil {
+		if !sleep(ctx, wait.next()) {
 			return nil, false
 		}
 	}
@@ -239,22 +236,22 @@ type backoff struct{ n int }
 func (b *backoff) next() time.Duration {
 	d := min(firstPause<<min(b.n, 10), longPause)
 	b.n++
-	return d/2 + rand.N(d/2+1)
+	return d/2 + rand.N(d/2+1) //nolint:gosec // jitter is no secret
 }
 
 func (b *backoff) reset() { b.n = 0 }
 
-// sleep waits for d or the end of ctx, which is its error.
-func sleep(ctx context.Context, d time.Duration) error {
+// sleep waits for d. It reports false when ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
-		return ctx.Err()
+		return ctx.Err() == nil
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
-		return ctx.Err()
+		return false
 	case <-t.C:
-		return nil
+		return true
 	}
 }

@@ -172,8 +172,7 @@ func (s *courier) remove(ctx context.Context, chatID string, target chat.Ref) er
 	if err == nil {
 		return nil
 	}
-	switch a, _ := judge(err, false); a {
-	case actDone, actGone, actMove:
+	if a, _ := judge(err, false); a == actDone || a == actGone || a == actMove {
 		return nil
 	}
 	return s.refused(draft{chat: chatID}, err, false)

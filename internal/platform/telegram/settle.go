@@ -164,7 +164,7 @@ func (s *settler) look(ctx context.Context, d *draft, w *sweep, id int64) (bool,
 				return false, err
 			}
 			waits++
-			if sleep(ctx, max(r.After, time.Second)) != nil {
+			if !sleep(ctx, max(r.After, time.Second)) {
 				return false, err
 			}
 		default:

@@ -78,13 +78,16 @@ func hostile(t *testing.T) map[string]Config {
 		"not HTTP":     {APIURL: "http://" + junk.Addr().String()},
 		"dead proxy":   {APIURL: "http://example.invalid", Proxy: "http://user:hunter2secret@127.0.0.1:1"},
 		"redirect": {APIURL: serve(func(w http.ResponseWriter, r *http.Request) {
-			http.Redirect(w, r, "http://127.0.0.1:1"+r.URL.Path, 302)
+			http.Redirect(w, r, "http://127.0.0.1:1"+r.URL.Path, http.StatusFound)
 		})},
 		"echo in JSON": {APIURL: serve(func(w http.ResponseWriter, r *http.Request) {
 			_, b := no(400, "bad path "+r.URL.Path)
 			_, _ = io.WriteString(w, b)
 		})},
-		"echo in HTML": {APIURL: serve(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(502); _, _ = io.WriteString(w, r.URL.Path) })},
+		"echo in HTML": {APIURL: serve(func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(http.StatusBadGateway)
+			_, _ = io.WriteString(w, r.URL.Path)
+		})},
 		"unauthorized": {APIURL: serve(func(w http.ResponseWriter, r *http.Request) {
 			_, b := no(401, "Unauthorized "+testToken)
 			_, _ = io.WriteString(w, b)
@@ -100,7 +103,7 @@ func hostile(t *testing.T) map[string]Config {
 		"file path out": {APIURL: serve(func(w http.ResponseWriter, r *http.Request) {
 			_, b := ok(`{"file_id":"f","file_path":"x/y","message_id":1,"id":1}`)
 			if strings.Contains(r.URL.Path, "/file/") {
-				http.Error(w, r.URL.Path, 404)
+				http.Error(w, r.URL.Path, http.StatusNotFound)
 				return
 			}
 			_, _ = io.WriteString(w, b)
