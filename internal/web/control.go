@@ -20,7 +20,7 @@ func (s *Server) control(mux *http.ServeMux) {
 	get("doctor", func(r *http.Request) (any, error) { return s.parts.Status.Doctor(r.Context()) })
 	get("pairs", func(r *http.Request) (any, error) { return s.parts.Pairing.Pairs(r.Context()) })
 	post(mux, s, "invite", func(r *http.Request, ask api.InviteAsk, by string) (any, error) {
-		if !grantable(ask.Role) {
+		if ask.Role != chat.RoleNone && !grantable(ask.Role) {
 			return nil, chat.E(chat.Invalid, "role", nil)
 		}
 		return s.parts.Pairing.Invite(r.Context(), ask, by)

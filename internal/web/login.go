@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"cligate/internal/chat"
@@ -117,7 +118,7 @@ func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 }
 
 func (g *gate) setCookie(w http.ResponseWriter, r *http.Request, secret string, life time.Duration) {
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure only where there is TLS: loopback has none
 		Name: g.cookie, Value: secret, Path: "/", MaxAge: int(life.Seconds()),
 		HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		// A proxy that ends TLS says so. Whoever forges this only harms themselves.
@@ -127,8 +128,8 @@ func (g *gate) setCookie(w http.ResponseWriter, r *http.Request, secret string, 
 
 // person returns who is logged in; false = nobody. A session in use lives on.
 func (g *gate) person(w http.ResponseWriter, r *http.Request) (chat.Person, bool, error) {
-	c, err := r.Cookie(g.cookie)
-	if err != nil || len(c.Value) > 128 {
+	c, _ := r.Cookie(g.cookie)
+	if c == nil || len(c.Value) > 128 {
 		return chat.Person{}, false, nil
 	}
 	now, hash := time.Now(), hashOf(c.Value)
@@ -146,6 +147,41 @@ func (g *gate) person(w http.ResponseWriter, r *http.Request) (chat.Person, bool
 		g.setCookie(w, r, c.Value, sessionLife)
 	}
 	return chat.Person{ID: l.Person, Name: l.Person}, true, nil
+}
+
+// watchEvery is how soon a login that ended ends its event streams.
+const watchEvery = 500 * time.Millisecond
+
+// watched ends an event stream when its login does: a request that lasts would
+// else outlive a logout.
+func (g *gate) watched(w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if !isStream(r) {
+		next.ServeHTTP(w, r)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { g.watch(ctx, r, cancel) })
+	defer wg.Wait()
+	defer cancel()
+	next.ServeHTTP(w, r.WithContext(ctx))
+}
+
+func (g *gate) watch(ctx context.Context, r *http.Request, end context.CancelFunc) {
+	look := time.NewTicker(watchEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+		}
+		c, _ := r.Cookie(g.cookie)
+		if _, err := g.logins.CheckLogin(ctx, hashOf(c.Value), time.Now()); chat.CodeOf(err) == chat.Missing || chat.CodeOf(err) == chat.Expired {
+			end()
+			return
+		}
+	}
 }
 
 type whoKey struct{}

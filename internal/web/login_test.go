@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/hex"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -131,12 +132,11 @@ func TestALoginInUseLivesOnAndAnUnusedOneEnds(t *testing.T) {
 	s := serve(t)
 	now := time.Now()
 	add := func(left time.Duration) string {
-		tok, hash := newSecret()
-		once, secret := tok, ""
+		once, hash := newSecret()
 		if err := s.db.Logins().AddLogin(t.Context(), chat.Login{Hash: hash, Person: Owner, Expires: now.Add(time.Minute)}); err != nil {
 			t.Fatal(err)
 		}
-		secret, hash = newSecret()
+		secret, hash := newSecret()
 		if _, err := s.db.Logins().ExchangeLogin(t.Context(), hashOf(once), chat.Login{Hash: hash, Expires: now.Add(left)}, now); err != nil {
 			t.Fatal(err)
 		}
@@ -171,6 +171,37 @@ func TestLoggedOutIsOutAtOnce(t *testing.T) {
 	if a := s.ask(request{path: "/api/me", cookie: other}); a.status != http.StatusOK {
 		t.Errorf("the other browser is out too: %d", a.status)
 	}
+}
+
+func TestAnEventStreamEndsWithItsLogin(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	cookie, other := s.login(), s.login()
+	open := func(cookie string) io.ReadCloser {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.srv.Addr()+"/api/chats/c/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.AddCookie(&http.Cookie{Name: s.srv.gate.cookie, Value: cookie})
+		resp, err := s.http.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.Body
+	}
+	mine, theirs := open(cookie), open(other)
+	s.ask(request{method: "POST", path: "/logout", body: "{}", cookie: cookie})
+	begin := time.Now()
+	if _, err := io.ReadAll(mine); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("the stream went on for %v", took)
+	}
+	if _, err := io.ReadFull(theirs, make([]byte, 5)); err != nil {
+		t.Errorf("the other login's stream: %v", err)
+	}
+	_ = theirs.Close()
 }
 
 func TestNoSecretIsInTheLedger(t *testing.T) {

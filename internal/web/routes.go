@@ -53,7 +53,7 @@ func (s *Server) outer() http.Handler {
 		case !known:
 			s.stranger(w, r)
 		default:
-			routes.ServeHTTP(w, withPerson(r, p))
+			s.gate.watched(w, withPerson(r, p), routes)
 		}
 	})
 }

@@ -82,7 +82,7 @@ func TestPeersOfNobodyAreRefused(t *testing.T) {
 		"another namespace":         {pid: 0, uid: os.Geteuid()},
 		"somebody the kernel hides": {err: os.ErrInvalid},
 	} {
-		r, err := http.NewRequestWithContext(context.WithValue(t.Context(), peerKey{}, p), "GET", "/", nil)
+		r, err := http.NewRequestWithContext(context.WithValue(t.Context(), peerKey{}, p), http.MethodGet, "/", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +90,7 @@ func TestPeersOfNobodyAreRefused(t *testing.T) {
 			t.Errorf("%s is let in", name)
 		}
 	}
-	r, _ := http.NewRequestWithContext(t.Context(), "GET", "/", nil)
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	if s.srv.peerRefusal(r) == nil {
 		t.Error("a connection without a peer is let in")
 	}
@@ -119,7 +119,7 @@ func TestControlDoesWhatItSays(t *testing.T) {
 		{"GET", "pairs", "", `"ID":3`, 200},
 		{"POST", "invite", `{"role":"operator"}`, `"code":"K7-PLUM"`, 200},
 		{"POST", "invite", `{"role":"god"}`, `"code":"invalid"`, 400},
-		{"POST", "invite", `{}`, `"code":"invalid"`, 400},
+		{"POST", "invite", `[]`, `"code":"invalid"`, 400},
 		{"POST", "approve", `{"stranger":3,"role":"member"}`, `{}`, 200},
 		{"POST", "approve", `{"stranger":404,"role":"member"}`, `"code":"missing"`, 404},
 		{"POST", "approve", `{"stranger":3}`, `"code":"invalid"`, 400},

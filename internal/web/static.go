@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"embed"
 	"encoding/json"
+	"html"
 	"io/fs"
 	"net/http"
 	"path"
@@ -36,6 +37,9 @@ func servePage(w http.ResponseWriter, r *http.Request, name string, status int) 
 		api.Refuse(w, r, http.StatusNotFound, chat.E(chat.Missing, "", err))
 		return
 	}
+	// The only words that the page's own script cannot fetch.
+	words := html.EscapeString(i18n.T(api.Lang(r), "web.noscript"))
+	body = bytes.ReplaceAll(body, []byte("{noscript}"), []byte(words))
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")

@@ -455,7 +455,7 @@ func TestTheEndEndsStreamsAndLetsRequestsFinish(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
 	cookie := s.login()
-	r, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.srv.Addr()+"/api/chats/c/events", nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.srv.Addr()+"/api/chats/c/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

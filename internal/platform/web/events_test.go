@@ -271,7 +271,7 @@ func (h *house) follow(cur, last string) *reader {
 	r := &reader{count: map[string]int{}}
 	for r.count[last] == 0 {
 		l := h.listen(cur)
-		for range 1 + rand.IntN(6) { //nolint:gosec // a test's dice
+		for range 1 + rand.IntN(6) {
 			e, ok := l.next()
 			if !ok || e.Kind == api.EventReset {
 				h.t.Fatalf("stream ended with %+v", e)

@@ -250,7 +250,7 @@ func TestAFileIsADownloadWhateverItIs(t *testing.T) {
 	if m.File == nil || m.File.Size != len(p.File.Body) {
 		t.Fatalf("file %+v", m.File)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), "GET", h.srv.URL+m.File.URL, nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.srv.URL+m.File.URL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

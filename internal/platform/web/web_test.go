@@ -255,7 +255,7 @@ func (h *house) listen(after string) *listener { return h.listenTo(room, after) 
 
 func (h *house) listenTo(chatID, after string) *listener {
 	h.t.Helper()
-	r, err := http.NewRequestWithContext(h.t.Context(), "GET", h.srv.URL+at(chatID, "events"), nil)
+	r, err := http.NewRequestWithContext(h.t.Context(), http.MethodGet, h.srv.URL+at(chatID, "events"), nil)
 	if err != nil {
 		h.t.Fatal(err)
 	}

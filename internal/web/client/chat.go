@@ -201,6 +201,8 @@ func (t *talk) event(e api.Event) {
 		if t.ready {
 			t.s.working("")
 		}
+	case api.EventMark, api.EventReset, api.EventReady, api.EventChats:
+		// A page shows them; here there is no place for them.
 	}
 }
 
@@ -274,10 +276,9 @@ func (t *talk) press(ctx context.Context, id string, b chat.Button) error {
 	if taken.Toast != "" {
 		t.s.say("-- " + taken.Toast)
 	}
-	switch {
-	case taken.Message == nil:
+	if taken.Message == nil {
 		t.asks.drop(id)
-	default:
+	} else {
 		t.resolved(*taken.Message)
 	}
 	return nil

@@ -414,7 +414,7 @@ func TestALostConnectionIsTakenUpAgain(t *testing.T) {
 	x.until("You said one")
 	d.stop()
 	x.until("connection lost")
-	go x.say("two") // waits for the daemon
+	go func() { _, _ = io.WriteString(x.in, "two\n") }() // ends when the daemon is back
 	d.start()
 	x.until("connected again")
 	out := x.until("You said two")

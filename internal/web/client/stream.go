@@ -91,11 +91,11 @@ func (f *feed) once(ctx context.Context) (ready bool, err error) {
 		if id != "" {
 			f.cursor = id
 		}
-		switch e.Kind {
-		case api.EventReset:
+		if e.Kind == api.EventReset {
 			f.cursor = ""
 			return true, nil
-		case api.EventReady:
+		}
+		if e.Kind == api.EventReady {
 			ready = true
 			f.tell(ctx, true)
 		}
