@@ -104,3 +104,12 @@ func DetailOf(err error) string {
 func E(code Code, detail string, err error) *Error {
 	return &Error{Code: code, Detail: detail, Err: err}
 }
+
+// AfterOf returns how long an error with code Wait asks to wait.
+func AfterOf(err error) time.Duration {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.After
+	}
+	return 0
+}
