@@ -48,9 +48,6 @@ func (p *poller) run(ctx context.Context, me user, in platform.Inbound) error {
 			wait = 0 // an answer at once tells that all is well (again)
 		}
 		raws, err := p.poll(ctx, offset, wait)
-		if ctx.Err() != nil {
-			break
-		}
 		if err != nil {
 			pause, fatal := p.failed(ctx, err, &b)
 			if fatal != nil {
@@ -106,6 +103,9 @@ func (p *poller) poll(ctx context.Context, offset int64, wait time.Duration) ([]
 // failed notes a failed poll and says how long to pause. fatal means that the
 // token is not accepted.
 func (p *poller) failed(ctx context.Context, err error, b *backoff) (pause time.Duration, fatal error) {
+	if ctx.Err() != nil {
+		return 0, nil
+	}
 	t := diagnose(err)
 	if t == troubleRejected {
 		// One refusal may be a hiccup of the service; two are an answer.
