@@ -1,0 +1,267 @@
+package acp
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"cligate/internal/chat"
+	"cligate/internal/fault"
+)
+
+// request answers a request of the agent. Whatever is not a question is
+// refused: an agent that gets no answer waits for ever.
+func (w *Worker) request(ctx context.Context, r request) (any, *rpcError) {
+	switch r.method {
+	case methodPermission:
+		return w.permission(ctx, r)
+	case methodForm:
+		return w.elicitation(ctx, r)
+	}
+	w.log.Debug("unknown request of the agent", "method", r.method)
+	return nil, &rpcError{Code: codeNoMethod, Message: "method not found"}
+}
+
+// What the agent may ask of a person.
+const (
+	methodPermission = "session/request_permission"
+	methodForm       = "elicitation/create"
+)
+
+// answered is told when a request has been answered.
+func (w *Worker) answered(method string) {
+	if method == methodPermission || method == methodForm {
+		fault.Hit(fault.AgentAnswered)
+	}
+}
+
+// asking is the turn that a question belongs to, held open until done is
+// called; nil when none runs.
+func (w *Worker) asking() (t *turn, done func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.turn == nil || w.turn.asking.Err() != nil {
+		return nil, nil
+	}
+	w.turn.asks.Add(1)
+	return w.turn, w.turn.asks.Done
+}
+
+// permission asks a person for an approval, or a question in that form.
+func (w *Worker) permission(ctx context.Context, r request) (any, *rpcError) {
+	p, err := decode[permission](r.params)
+	if err != nil {
+		return nil, &rpcError{Code: codeInternal, Message: "unreadable request"}
+	}
+	cancelled := permitted{Outcome: outcome{Outcome: "cancelled"}}
+	t, done := w.asking()
+	if t == nil {
+		return cancelled, nil
+	}
+	defer done()
+	q := p.question(r)
+	a, err := t.ask(ctx, q)
+	if t.asking.Err() != nil {
+		return cancelled, nil
+	}
+	if err != nil {
+		a = chat.Answer{Effect: chat.EffectDeny}
+	}
+	if q.Kind == chat.AskChoice && a.Effect != chat.EffectDeny {
+		return p.answers(q, a), nil
+	}
+	return p.choose(a), nil
+}
+
+// ask asks a person. ctx is the connection's: the question falls with it.
+func (t *turn) ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
+	asking, cancel := context.WithCancelCause(t.asking)
+	defer cancel(nil)
+	stop := context.AfterFunc(ctx, func() { cancel(errGone) })
+	defer stop()
+	return t.host.Ask(asking, q)
+}
+
+// question is the permission request for a person. The agent's "always" is
+// replaced by the gateway's own "in this session".
+func (p permission) question(r request) chat.Question {
+	q := chat.Question{
+		Kind: chat.AskApproval, Tool: p.Call.name(), Title: p.Call.Title, Detail: p.detail(),
+	}
+	q.Key = key(p.Call.ID, r)
+	if len(p.Call.Meta.Questions) > 0 {
+		q.Kind = chat.AskChoice
+		for i, m := range p.Call.Meta.Questions {
+			query := chat.Query{ID: strconv.Itoa(i), Header: m.Header, Text: m.Question, Multi: m.Multi, Free: true}
+			for _, o := range m.Options {
+				query.Options = append(query.Options, chat.Option{
+					ID: o.Label, Label: o.Label, Hint: o.Description, Effect: chat.EffectChoose,
+				})
+			}
+			q.Queries = append(q.Queries, query)
+		}
+		return q
+	}
+	if p.isChoice() {
+		q.Kind = chat.AskChoice
+		query := chat.Query{ID: "choice", Text: p.Call.Title}
+		for _, o := range p.Options {
+			query.Options = append(query.Options, chat.Option{ID: o.ID, Label: o.Name, Effect: chat.EffectChoose})
+		}
+		q.Queries = []chat.Query{query}
+		return q
+	}
+	if id, name := p.option("allow_once"); id != "" {
+		q.Options = append(q.Options, chat.Option{ID: id, Label: name, Effect: chat.EffectAllow})
+		q.Options = append(q.Options, chat.Option{ID: "session", Effect: chat.EffectSession})
+	}
+	if id, name := p.option("reject_once", "reject_always"); id != "" {
+		q.Options = append(q.Options, chat.Option{ID: id, Label: name, Effect: chat.EffectDeny})
+	}
+	return q
+}
+
+// isChoice reports whether the request is a question in the form of a
+// permission: several ways to say yes that differ in more than how long.
+func (p permission) isChoice() bool {
+	once := 0
+	for _, o := range p.Options {
+		if o.Kind == "allow_once" {
+			once++
+		}
+	}
+	return once > 1
+}
+
+// option returns the first option of the first of kinds that is offered.
+func (p permission) option(kinds ...string) (id, name string) {
+	for _, kind := range kinds {
+		for _, o := range p.Options {
+			if o.Kind == kind {
+				return o.ID, o.Name
+			}
+		}
+	}
+	return "", ""
+}
+
+// detail is the exact request: the command, else all of the tool's input, and
+// what the agent shows of it.
+func (p permission) detail() string {
+	var parts []string
+	if cmd := p.Call.command(); cmd != "" {
+		parts = append(parts, cmd)
+	} else if in := bytes.TrimSpace(p.Call.RawInput); len(in) > 0 && !bytes.Equal(in, []byte("{}")) && !bytes.Equal(in, []byte("null")) {
+		var b bytes.Buffer
+		if json.Indent(&b, in, "", "  ") == nil {
+			parts = append(parts, b.String())
+		}
+	}
+	blocks, _ := decode[[]toolContent](p.Call.Content)
+	for _, b := range blocks {
+		if text := b.text(); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if len(parts) == 0 {
+		return p.Call.Title
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+// toolContent is a block that an agent shows with a tool: text or a diff.
+type toolContent struct {
+	Type    string          `json:"type"`
+	Content json.RawMessage `json:"content"`
+	Path    string          `json:"path"`
+	Old     string          `json:"oldText"`
+	New     string          `json:"newText"`
+}
+
+func (c toolContent) text() string {
+	if c.Type != "diff" {
+		return blockText(c.Content)
+	}
+	var b strings.Builder
+	b.WriteString(c.Path + "\n")
+	writeLines(&b, "-", c.Old)
+	writeLines(&b, "+", c.New)
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func writeLines(b *strings.Builder, sign, text string) {
+	if text == "" {
+		return
+	}
+	for line := range strings.Lines(text) {
+		b.WriteString(sign + strings.TrimRight(line, "\n") + "\n")
+	}
+}
+
+// choose is the reply to an approval. A yes is always a yes for once; where
+// the agent does not offer what was decided, the answer is no.
+func (p permission) choose(a chat.Answer) permitted {
+	kinds := []string{"reject_once", "reject_always"}
+	if a.Effect == chat.EffectAllow || a.Effect == chat.EffectSession {
+		kinds = []string{"allow_once"}
+	}
+	id, _ := p.option(kinds...)
+	if id == "" {
+		return permitted{Outcome: outcome{Outcome: "cancelled"}}
+	}
+	return permitted{Outcome: outcome{Outcome: "selected", Option: id}}
+}
+
+// answers is the reply to a question that came as a permission request.
+func (p permission) answers(q chat.Question, a chat.Answer) permitted {
+	if len(p.Call.Meta.Questions) == 0 {
+		id := a.Option
+		if v := a.Values["choice"]; len(v) > 0 {
+			id = v[0]
+		}
+		for _, o := range p.Options {
+			if o.ID == id {
+				return permitted{Outcome: outcome{Outcome: "selected", Option: id}}
+			}
+		}
+		return permitted{Outcome: outcome{Outcome: "cancelled"}}
+	}
+	reply := p.choose(chat.Answer{Effect: chat.EffectAllow})
+	reply.Answers = map[string]string{}
+	for _, query := range q.Queries {
+		if v := values(q, query, a); len(v) > 0 {
+			reply.Answers[query.ID] = strings.Join(v, ", ")
+		}
+	}
+	return reply
+}
+
+// values are the answers to one query, in whichever form they were given.
+func values(q chat.Question, query chat.Query, a chat.Answer) []string {
+	switch v := a.Values[query.ID]; {
+	case len(v) > 0:
+		return v
+	case len(q.Queries) > 1:
+		return nil
+	case a.Option != "":
+		return []string{a.Option}
+	case a.Text != "":
+		return []string{a.Text}
+	}
+	return nil
+}
+
+// key names an ask by the tool call that it is about and by what it says: the
+// same request after a restart has the same key, another one of the same call
+// has not.
+func key(call string, r request) string {
+	if call == "" {
+		call = "request-" + r.id
+	}
+	sum := sha256.Sum256(r.params)
+	return call + "/" + hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,161 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"regexp"
+	"strings"
+
+	"cligate/internal/chat"
+)
+
+// classes are what failures look like in the words of agents and of the model
+// services behind them; the first that fits wins.
+var classes = []struct {
+	code  chat.Code
+	words *regexp.Regexp
+}{
+	{chat.LoggedOut, regexp.MustCompile(`(?i)\b401\b|unauthori[sz]ed|authenticat|not logged in|log ?in required|please (run|use) .*login|api.?key (is )?(missing|invalid|not)|invalid (x-)?api.?key|invalid.{0,20}credential`)},
+	{chat.ContextFull, regexp.MustCompile(`(?i)context.{0,20}(length|window|limit|too)|prompt is too long|maximum.{0,12}tokens|too many tokens|input is too long`)},
+	{chat.Quota, regexp.MustCompile(`(?i)\b429\b|\b402\b|quota|rate.?limit|usage limit|insufficient.{0,12}(credit|fund|balance)|billing|resource.?exhausted`)},
+	{chat.Overloaded, regexp.MustCompile(`(?i)\b529\b|\b503\b|\b502\b|overloaded|temporarily unavailable|at capacity`)},
+	{chat.ModelUnknown, regexp.MustCompile(`(?i)model.{0,60}(not found|does not exist|not exist|unknown|unsupported|not available|invalid)|(unknown|no such|invalid) model`)},
+	{chat.Network, regexp.MustCompile(`(?i)ECONN|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|fetch failed|network|connection (refused|reset|error)|socket hang up|stream disconnected|dns`)},
+}
+
+// classify guesses the class of a failure from its words.
+func classify(text string) chat.Code {
+	for _, c := range classes {
+		if c.words.MatchString(text) {
+			return c.code
+		}
+	}
+	return chat.AgentError
+}
+
+// noSession is how agents say that they do not know a session id.
+var noSession = regexp.MustCompile(`(?i)\b(session|thread)\b.{0,80}\b(not found|unknown|does not exist)|(unknown|no such|invalid) session\b`)
+
+// lost reports whether the agent says definitely that it does not know the
+// session. Anything less keeps the session: losing one is worse than a failed
+// turn. loading = the answer is to session/load, where the protocol's "not
+// found" can mean nothing else.
+func (w *Worker) lost(e *rpcError, loading bool) bool {
+	text := e.Message + " " + string(e.Data)
+	if e.Code == codeNotFound && (loading || strings.Contains(string(e.Data), "sessionId")) {
+		return true
+	}
+	if e.Code == codeAuth || classify(e.text()) == chat.LoggedOut {
+		return false
+	}
+	for _, words := range w.cfg.Lost {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return noSession.MatchString(e.Message)
+}
+
+// promptError is the error of a turn.
+func (w *Worker) promptError(err error) error {
+	var e *rpcError
+	if !errors.As(err, &e) {
+		return err
+	}
+	if w.lost(e, false) {
+		return chat.E(chat.NoSession, "", e)
+	}
+	return e.coded(w.cfg)
+}
+
+// coded gives an agent's error its class. Some agents put the model service's
+// HTTP status into the code.
+func (e *rpcError) coded(c Config) error {
+	code := classify(e.text())
+	switch {
+	case e.Code == codeAuth || e.Code == 401 || e.Code == 403:
+		code = chat.LoggedOut
+	case e.Code == 429:
+		code = chat.Quota
+	case code == chat.AgentError && e.Code >= 502 && e.Code <= 529:
+		code = chat.Overloaded
+	}
+	detail := short(e.text())
+	if code == chat.LoggedOut && c.Hint != "" {
+		detail = c.Hint
+	}
+	return chat.E(code, detail, e)
+}
+
+// openError is the error of an open; late is the code of one that took too
+// long.
+func (w *Worker) openError(ctx context.Context, err error, late chat.Code) error {
+	var e *rpcError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, errLate):
+		detail := strings.TrimSpace(w.cfg.commandLine() + ". " + w.cfg.Hint)
+		return chat.E(late, detail, err)
+	case errors.Is(err, errGone):
+		return w.diedAtStart()
+	case errors.As(err, &e):
+		if w.spec.NativeID != "" && w.lost(e, true) {
+			return chat.E(chat.NoSession, "", e)
+		}
+		return e.coded(w.cfg)
+	}
+	return chat.E(chat.Protocol, "", err)
+}
+
+// diedAtStart is the error of a process that ended before its session was
+// there: what it said may show that it is not logged in.
+func (w *Worker) diedAtStart() error {
+	err := w.conn.obituary()
+	if classify(w.conn.proc.Stderr()) == chat.LoggedOut {
+		return chat.E(chat.LoggedOut, w.cfg.Hint, err)
+	}
+	return chat.E(chat.Crashed, w.cfg.commandLine()+": "+chat.DetailOf(err), err)
+}
+
+// setError is the error of a change of settings; refused is the code for a no
+// of the agent.
+func (w *Worker) setError(ctx context.Context, err error, refused chat.Code, what string) error {
+	var e *rpcError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, errGone):
+		return w.conn.obituary()
+	case errors.Is(err, errLate):
+		return chat.E(chat.TimedOut, "", err)
+	case errors.As(err, &e) && e.Code == codeNoMethod:
+		return chat.E(chat.Unsupported, what, e)
+	case errors.As(err, &e):
+		if code := classify(e.text()); code == chat.LoggedOut {
+			return e.coded(w.cfg)
+		}
+		return chat.E(refused, what, e)
+	}
+	return err
+}
+
+// shortSize is how much of an agent's words a person is shown, in bytes.
+const shortSize = 300
+
+// paths are what an error text may tell about this machine.
+var paths = regexp.MustCompile(`(?:/[\w.@+-]+){3,}`)
+
+// short makes an agent's words fit to be shown: one line, no long paths, no
+// end.
+func short(s string) string {
+	s = strings.Join(strings.Fields(paths.ReplaceAllString(s, "…")), " ")
+	if len(s) <= shortSize {
+		return s
+	}
+	cut := shortSize
+	for cut > 0 && s[cut]&0xC0 == 0x80 {
+		cut--
+	}
+	return s[:cut] + "…"
+}
