@@ -112,7 +112,7 @@ func (p *poller) failed(ctx context.Context, err error, b *backoff) (pause time.
 		if !sleep(ctx, 2*time.Second) {
 			return 0, nil
 		}
-		if _, err = p.wire.me(ctx); err == nil {
+		if _, err = p.wire.me(ctx); err == nil || ctx.Err() != nil {
 			return 0, nil
 		}
 		if t = diagnose(err); t == troubleRejected {
