@@ -292,7 +292,7 @@ func TestReconnectStormsLoseAndDoubleNothing(t *testing.T) {
 	h := open(t)
 	h.say(key(0), "go")
 	cur := h.lines().Cursor
-	const n = 60
+	const n = 40
 	readers := make([]*reader, 4)
 	var wg sync.WaitGroup
 	for i := range readers {
