@@ -14,7 +14,7 @@ import (
 func agent(ctx context.Context, s *Set, c Call) (Result, error) {
 	all := s.Agents.List()
 	if c.Arg == "" {
-		return s.offerAgents(c, all), nil
+		return offerAgents(c, all), nil
 	}
 	name, err := word(c.Arg)
 	if err != nil {
@@ -31,7 +31,7 @@ func agent(ctx context.Context, s *Set, c Call) (Result, error) {
 	if c.Conv.Agent != name {
 		c.Conv.Agent, c.Conv.Model, c.Conv.Mode = name, "", "" // the wishes were meant for the other agent
 	}
-	return s.change(ctx, c, "agent", all[i].Title, all[i].note(c))
+	return change(ctx, s, c, "agent", all[i].Title, all[i].note(c))
 }
 
 // note is a line about an agent that cannot work yet.
@@ -44,8 +44,8 @@ func (a Agent) note(c Call) string {
 
 // change stores the wishes in c.Conv and, when the session does not serve
 // them, replaces it. what is the key of the sentence about it.
-func (s *Set) change(ctx context.Context, c Call, what, value, note string) (Result, error) {
-	cur, used, err := s.current(ctx, c)
+func change(ctx context.Context, s *Set, c Call, what, value, note string) (Result, error) {
+	cur, used, err := current(ctx, s, c)
 	if err != nil {
 		return Result{}, err
 	}
@@ -55,7 +55,7 @@ func (s *Set) change(ctx context.Context, c Call, what, value, note string) (Res
 	if cur.Serves(c.Conv) {
 		return notice(c.text(what+"_already", what, value) + note), nil
 	}
-	before, err := s.replace(ctx, &c, "")
+	before, err := replace(ctx, s, &c, "")
 	if err != nil {
 		return Result{}, err
 	}
@@ -63,10 +63,10 @@ func (s *Set) change(ctx context.Context, c Call, what, value, note string) (Res
 	if !used { // nothing was said in the earlier session: nothing to return to
 		return notice(text), nil
 	}
-	return s.replaced(ctx, c, before, text+"\n"+c.text("new", "session", c.Conv.Session))
+	return replaced(ctx, s, c, before, text+"\n"+c.text("new", "session", c.Conv.Session))
 }
 
-func (s *Set) offerAgents(c Call, all []Agent) Result {
+func offerAgents(c Call, all []Agent) Result {
 	lines := []string{c.text("agent_choose")}
 	var rows [][]chat.Button
 	for _, a := range all {

@@ -11,7 +11,7 @@ import (
 
 // approve is /approve [#n]: the request that waits is allowed, once.
 func approve(ctx context.Context, s *Set, c Call) (Result, error) {
-	a, r, err := s.asked(ctx, c, c.Arg)
+	a, r, err := asked(ctx, s, c, c.Arg)
 	if err != nil || r != nil {
 		return deref(r), err
 	}
@@ -19,7 +19,7 @@ func approve(ctx context.Context, s *Set, c Call) (Result, error) {
 	if !ok {
 		return c.say("approve_cannot", "n", a.ID), nil
 	}
-	return s.decide(ctx, c, a, chat.Answer{Option: opt.ID, Effect: chat.EffectAllow})
+	return decide(ctx, s, c, a, chat.Answer{Option: opt.ID, Effect: chat.EffectAllow})
 }
 
 // deny is /deny [#n] [why]: the request that waits is refused, and the agent
@@ -29,18 +29,18 @@ func deny(ctx context.Context, s *Set, c Call) (Result, error) {
 	if strings.HasPrefix(why, "#") {
 		ref, why, _ = strings.Cut(why, " ")
 	}
-	a, r, err := s.asked(ctx, c, ref)
+	a, r, err := asked(ctx, s, c, ref)
 	if err != nil || r != nil {
 		return deref(r), err
 	}
 	opt, _ := a.Question.With(chat.EffectDeny) // without one the effect says it
-	return s.decide(ctx, c, a, chat.Answer{Option: opt.ID, Effect: chat.EffectDeny, Text: strings.TrimSpace(why)})
+	return decide(ctx, s, c, a, chat.Answer{Option: opt.ID, Effect: chat.EffectDeny, Text: strings.TrimSpace(why)})
 }
 
 // asked finds the request that a command means: the one named, the one
 // replied to, or the only one that waits. A result instead says why there is
 // none.
-func (s *Set) asked(ctx context.Context, c Call, ref string) (chat.Ask, *Result, error) {
+func asked(ctx context.Context, s *Set, c Call, ref string) (chat.Ask, *Result, error) {
 	refuse := func(r Result) (chat.Ask, *Result, error) { return chat.Ask{}, &r, nil }
 	open, err := s.Asks.OpenAsks(ctx, c.In.Place.ID)
 	if err != nil {
@@ -85,7 +85,7 @@ func list(c Call, open []chat.Ask) Result {
 	return notice(strings.Join(lines, "\n"))
 }
 
-func (s *Set) decide(ctx context.Context, c Call, a chat.Ask, ans chat.Answer) (Result, error) {
+func decide(ctx context.Context, s *Set, c Call, a chat.Ask, ans chat.Answer) (Result, error) {
 	ans.By = c.In.Sender
 	got, err := s.Desk.Decide(ctx, chat.Decision{
 		Ask: a.ID, Answer: ans, Place: c.In.Place, Role: c.In.Role, Inbound: c.In.ID, At: c.In.At,
@@ -101,8 +101,9 @@ func (s *Set) decide(ctx context.Context, c Call, a chat.Ask, ans chat.Answer) (
 		return c.say("decided", "name", name(got.Answer.By)), nil
 	case chat.Expired, chat.Missing:
 		return c.say("approve_gone"), nil
+	default:
+		return Result{}, err
 	}
-	return Result{}, err
 }
 
 // name is a person for people.

@@ -17,7 +17,7 @@ const (
 // resume is /continue and [Continue]: a new turn that goes on where the named
 // one was interrupted.
 func resume(ctx context.Context, s *Set, c Call) (Result, error) {
-	t, r, err := s.ended(ctx, c)
+	t, r, err := ended(ctx, s, c)
 	if err != nil || r != nil {
 		return deref(r), err
 	}
@@ -25,12 +25,12 @@ func resume(ctx context.Context, s *Set, c Call) (Result, error) {
 		return c.say("continue_none"), nil
 	}
 	in := chat.Input{Pieces: []chat.Piece{{Text: c.text("continue_prompt")}}}
-	return s.choose(ctx, c, t, choiceContinue, in)
+	return choose(ctx, s, c, t, choiceContinue, in)
 }
 
 // retry is /retry and [Retry]: the same input once more.
 func retry(ctx context.Context, s *Set, c Call) (Result, error) {
-	t, r, err := s.ended(ctx, c)
+	t, r, err := ended(ctx, s, c)
 	if err != nil || r != nil {
 		return deref(r), err
 	}
@@ -42,16 +42,16 @@ func retry(ctx context.Context, s *Set, c Call) (Result, error) {
 	if len(in.Pieces) == 0 {
 		return c.say("retry_none"), nil
 	}
-	return s.choose(ctx, c, t, choiceRetry, in)
+	return choose(ctx, s, c, t, choiceRetry, in)
 }
 
 // drop is [Drop]: the turn is left as it is.
 func drop(ctx context.Context, s *Set, c Call) (Result, error) {
-	t, r, err := s.ended(ctx, c)
+	t, r, err := ended(ctx, s, c)
 	if err != nil || r != nil {
 		return deref(r), err
 	}
-	if err := s.note(ctx, t, choiceDrop); err != nil {
+	if err := note(ctx, s, t, choiceDrop); err != nil {
 		return Result{}, err
 	}
 	return c.say("dropped"), nil
@@ -67,7 +67,7 @@ func deref(r *Result) Result {
 // ended returns the turn that the call is about, the last one of the session
 // when it names none. A result instead of a turn says why there is none to
 // choose about.
-func (s *Set) ended(ctx context.Context, c Call) (chat.Turn, *Result, error) {
+func ended(ctx context.Context, s *Set, c Call) (chat.Turn, *Result, error) {
 	refuse := func(key string, args ...any) (chat.Turn, *Result, error) {
 		r := c.say(key, args...)
 		return chat.Turn{}, &r, nil
@@ -76,7 +76,7 @@ func (s *Set) ended(ctx context.Context, c Call) (chat.Turn, *Result, error) {
 	var err error
 	switch {
 	case c.Arg != "":
-		t, err = s.turn(ctx, c, c.Arg)
+		t, err = turnOf(ctx, s, c, c.Arg)
 	case c.Conv.Session == 0:
 		return refuse("retry_none")
 	default:
@@ -101,7 +101,7 @@ func (s *Set) ended(ctx context.Context, c Call) (chat.Turn, *Result, error) {
 // choose orders the turn that continues or repeats t, in t's session, and
 // notes the choice: in this order, so that a refused turn leaves the buttons
 // alive. Calls for one conversation come one after the other.
-func (s *Set) choose(ctx context.Context, c Call, t chat.Turn, choice string, in chat.Input) (Result, error) {
+func choose(ctx context.Context, s *Set, c Call, t chat.Turn, choice string, in chat.Input) (Result, error) {
 	req := Request{Call: c, Input: in, Session: t.Session, Names: t.ID}
 	switch sess, err := s.Conversations.SessionByID(ctx, t.Session); {
 	case err != nil:
@@ -113,14 +113,14 @@ func (s *Set) choose(ctx context.Context, c Call, t chat.Turn, choice string, in
 	if err != nil {
 		return Result{}, err
 	}
-	if err := s.note(ctx, t, choice); err != nil {
+	if err := note(ctx, s, t, choice); err != nil {
 		return Result{}, err
 	}
 	return Result{Wake: wake}, nil
 }
 
 // note keeps the choice. A turn that offers none (it succeeded) is left alone.
-func (s *Set) note(ctx context.Context, t chat.Turn, choice string) error {
+func note(ctx context.Context, s *Set, t chat.Turn, choice string) error {
 	switch err := s.Queue.Choose(ctx, t.ID, choice); chat.CodeOf(err) {
 	case chat.CodeNone, chat.Conflict, chat.Missing:
 		return nil

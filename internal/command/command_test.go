@@ -29,7 +29,7 @@ func TestMistypedNamesFindTheNearestOne(t *testing.T) {
 	t.Parallel()
 	names := (&Set{table: table()}).Names()
 	for typed, want := range map[string]string{
-		"stauts": "status", "stat": "status", "sop": "stop", "sesions": "sessions", "hlep": "help", "modle": "model",
+		"stauts": "status", "stat": "status", "sop": "stop", "sesions": "sessions", "hlep": "help", "mdoel": "model",
 		"frobnicate": "", "x": "", "aprove": "approve", "wrokspace": "workspace",
 	} {
 		if got := Nearest(typed, names); got != want {

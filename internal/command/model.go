@@ -21,7 +21,7 @@ const patience = 2 * time.Second
 // unless its agent declares the change incompatible.
 func model(ctx context.Context, s *Set, c Call) (Result, error) {
 	if c.Arg == "" {
-		return s.offerModels(c), nil
+		return offerModels(s, c), nil
 	}
 	name, err := word(c.Arg)
 	if err != nil {
@@ -31,13 +31,13 @@ func model(ctx context.Context, s *Set, c Call) (Result, error) {
 	if name == defaultModel {
 		c.Conv.Model = ""
 	}
-	applied, err := s.applyModel(ctx, c, name)
+	applied, err := applyModel(ctx, s, c, name)
 	switch chat.CodeOf(err) {
 	case chat.CodeNone:
 	case chat.Unsupported:
-		return s.changeModel(ctx, c, name)
+		return changeModel(ctx, s, c, name)
 	case chat.ModelUnknown, chat.Invalid:
-		return unknown(c, "model_unknown", name, s.models(c)), nil
+		return unknown(c, "model_unknown", name, models(s, c)), nil
 	default:
 		s.cfg.Log.WarnContext(ctx, "model not set in the live worker", "session", c.Conv.Session, "err", err)
 		applied = chat.AppliedNext
@@ -49,7 +49,7 @@ func model(ctx context.Context, s *Set, c Call) (Result, error) {
 }
 
 // applyModel tells the session's worker, if there is one.
-func (s *Set) applyModel(ctx context.Context, c Call, name string) (chat.Applied, error) {
+func applyModel(ctx context.Context, s *Set, c Call, name string) (chat.Applied, error) {
 	if c.Conv.Session == 0 {
 		return chat.AppliedNext, nil
 	}
@@ -60,20 +60,20 @@ func (s *Set) applyModel(ctx context.Context, c Call, name string) (chat.Applied
 
 // changeModel replaces the session: its agent cannot change the model of a
 // session that has begun.
-func (s *Set) changeModel(ctx context.Context, c Call, name string) (Result, error) {
+func changeModel(ctx context.Context, s *Set, c Call, name string) (Result, error) {
 	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
 		return Result{}, fmt.Errorf("keep wishes: %w", err)
 	}
-	before, err := s.replace(ctx, &c, "")
+	before, err := replace(ctx, s, &c, "")
 	if err != nil {
 		return Result{}, err
 	}
 	text := c.text("model_replaced", "model", name) + "\n" + c.text("new", "session", c.Conv.Session)
-	return s.replaced(ctx, c, before, text)
+	return replaced(ctx, s, c, before, text)
 }
 
 // models are the names that the agent offers, as far as is known.
-func (s *Set) models(c Call) []string {
+func models(s *Set, c Call) []string {
 	if info, ok := s.Workers.Live(c.Conv.Session); ok && len(info.Models) > 0 {
 		return info.Models
 	}
@@ -85,7 +85,7 @@ func (s *Set) models(c Call) []string {
 	return nil
 }
 
-func (s *Set) offerModels(c Call) Result {
+func offerModels(s *Set, c Call) Result {
 	now := c.Conv.Model
 	if info, ok := s.Workers.Live(c.Conv.Session); ok && info.Model != "" {
 		now = info.Model
@@ -93,7 +93,7 @@ func (s *Set) offerModels(c Call) Result {
 	if now == "" {
 		now = c.text("model_default")
 	}
-	names := s.models(c)
+	names := models(s, c)
 	lines := []string{c.text("model_now", "model", now)}
 	if len(names) == 0 {
 		return notice(lines[0] + "\n" + c.text("model_none"))

@@ -9,11 +9,11 @@ import (
 
 // fresh is /new [text]: a new session; text is its first message.
 func fresh(ctx context.Context, s *Set, c Call) (Result, error) {
-	before, err := s.replace(ctx, &c, clip(c.Arg))
+	before, err := replace(ctx, s, &c, clip(c.Arg))
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := s.replaced(ctx, c, before, c.text("new", "session", c.Conv.Session))
+	r, err := replaced(ctx, s, c, before, c.text("new", "session", c.Conv.Session))
 	if err != nil {
 		return Result{}, err
 	}
@@ -29,8 +29,8 @@ func fresh(ctx context.Context, s *Set, c Call) (Result, error) {
 // follows. It returns the session that was current before, 0 when there was
 // none worth returning to: one without a single turn is kept instead of being
 // replaced.
-func (s *Set) replace(ctx context.Context, c *Call, title string) (before int64, err error) {
-	cur, used, err := s.current(ctx, *c)
+func replace(ctx context.Context, s *Set, c *Call, title string) (before int64, err error) {
+	cur, used, err := current(ctx, s, *c)
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +57,7 @@ func (s *Set) replace(ctx context.Context, c *Call, title string) (before int64,
 
 // current returns the conversation's session, zero when there is none, and
 // whether it ever had a turn.
-func (s *Set) current(ctx context.Context, c Call) (cur chat.Session, used bool, err error) {
+func current(ctx context.Context, s *Set, c Call) (cur chat.Session, used bool, err error) {
 	if c.Conv.Session == 0 {
 		return chat.Session{}, false, nil
 	}
@@ -76,7 +76,7 @@ func (s *Set) current(ctx context.Context, c Call) (cur chat.Session, used bool,
 
 // replaced tells that the session was replaced: Undo, and that the turn of
 // the earlier one goes on.
-func (s *Set) replaced(ctx context.Context, c Call, before int64, text string) (Result, error) {
+func replaced(ctx context.Context, s *Set, c Call, before int64, text string) (Result, error) {
 	if before == 0 {
 		return notice(text), nil
 	}

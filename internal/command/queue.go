@@ -20,7 +20,7 @@ func queue(ctx context.Context, s *Set, c Call) (Result, error) {
 	default:
 		return failed(chat.Invalid, clip(c.Arg))
 	}
-	ids, err := s.busy(ctx, c)
+	ids, err := busy(ctx, s, c)
 	if err != nil {
 		return Result{}, err
 	}
@@ -41,7 +41,7 @@ func queue(ctx context.Context, s *Set, c Call) (Result, error) {
 }
 
 // busy returns the current session and those in which a turn runs.
-func (s *Set) busy(ctx context.Context, c Call) ([]int64, error) {
+func busy(ctx context.Context, s *Set, c Call) ([]int64, error) {
 	ids, err := s.Desk.Running(ctx, c.Conv)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func summary(in chat.Input) string {
 
 // release is [Run] and /queue run: what was held runs.
 func release(ctx context.Context, s *Set, c Call) (Result, error) {
-	session, err := s.owned(ctx, c)
+	session, err := owned(ctx, s, c)
 	if err != nil {
 		return Result{}, err
 	}
@@ -111,7 +111,7 @@ func release(ctx context.Context, s *Set, c Call) (Result, error) {
 // clearQueue is [Clear], which removes what is held, and /queue clear, which
 // removes all that waits. Members remove their own messages only.
 func clearQueue(ctx context.Context, s *Set, c Call) (Result, error) {
-	session, err := s.owned(ctx, c)
+	session, err := owned(ctx, s, c)
 	if err != nil {
 		return Result{}, err
 	}
@@ -143,7 +143,7 @@ func clearQueue(ctx context.Context, s *Set, c Call) (Result, error) {
 
 // owned returns the session that a button or the conversation names; it must
 // be the conversation's own.
-func (s *Set) owned(ctx context.Context, c Call) (int64, error) {
+func owned(ctx context.Context, s *Set, c Call) (int64, error) {
 	if !c.clicked() {
 		if c.Conv.Session == 0 {
 			return 0, chat.E(chat.Missing, "", nil)
@@ -169,7 +169,7 @@ func cancel(ctx context.Context, s *Set, c Call) (Result, error) {
 	if c.Arg == "" {
 		return queue(ctx, s, c)
 	}
-	t, err := s.turn(ctx, c, c.Arg)
+	t, err := turnOf(ctx, s, c, c.Arg)
 	if err != nil {
 		return Result{}, err
 	}
@@ -188,8 +188,8 @@ func cancel(ctx context.Context, s *Set, c Call) (Result, error) {
 	}
 }
 
-// turn returns the turn that arg names; it must be the conversation's own.
-func (s *Set) turn(ctx context.Context, c Call, arg string) (chat.Turn, error) {
+// turnOf returns the turn that arg names; it must be the conversation's own.
+func turnOf(ctx context.Context, s *Set, c Call, arg string) (chat.Turn, error) {
 	n, err := number(arg)
 	if err != nil {
 		return chat.Turn{}, err

@@ -34,7 +34,7 @@ func sessions(ctx context.Context, s *Set, c Call) (Result, error) {
 	lines := []string{c.text("sessions", "n", len(all))}
 	var rows [][]chat.Button
 	for _, one := range shown {
-		line, err := s.line(ctx, c, one)
+		line, err := line(ctx, s, c, one)
 		if err != nil {
 			return Result{}, err
 		}
@@ -59,7 +59,7 @@ func addButton(rows [][]chat.Button, perRow int, b chat.Button) [][]chat.Button 
 }
 
 // line shows one session.
-func (s *Set) line(ctx context.Context, c Call, one chat.Session) (string, error) {
+func line(ctx context.Context, s *Set, c Call, one chat.Session) (string, error) {
 	title := one.Title
 	if title == "" {
 		switch t, err := s.Turns.LastTurn(ctx, one.ID); chat.CodeOf(err) {
@@ -104,7 +104,7 @@ func use(ctx context.Context, s *Set, c Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return s.goTo(ctx, c, n)
+	return goTo(ctx, s, c, n)
 }
 
 // undo is /undo and the [Undo] button: back to the session before the last
@@ -126,12 +126,12 @@ func undo(ctx context.Context, s *Set, c Call) (Result, error) {
 	if cur.CreatedAt.Before(c.In.At) && !cur.UsedAt.Before(c.In.At) {
 		return c.say("use_already", "session", cur.ID), nil
 	}
-	return s.goTo(ctx, c, c.Conv.Previous)
+	return goTo(ctx, s, c, c.Conv.Previous)
 }
 
 // goTo makes a session current. The wishes for model and mode follow it:
 // those of another agent would mean nothing to it.
-func (s *Set) goTo(ctx context.Context, c Call, n int64) (Result, error) {
+func goTo(ctx context.Context, s *Set, c Call, n int64) (Result, error) {
 	before := c.Conv.Session
 	if n == before {
 		return c.say("use_already", "session", n), nil
@@ -153,5 +153,5 @@ func (s *Set) goTo(ctx context.Context, c Call, n int64) (Result, error) {
 	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
 		return Result{}, fmt.Errorf("keep wishes: %w", err)
 	}
-	return s.replaced(ctx, c, before, c.text("use", "session", n, "agent", s.agentTitle(sess.Agent), "workspace", s.workspaceName(sess.Workspace)))
+	return replaced(ctx, s, c, before, c.text("use", "session", n, "agent", s.agentTitle(sess.Agent), "workspace", s.workspaceName(sess.Workspace)))
 }

@@ -12,25 +12,25 @@ import (
 // status is /status: what is true now.
 func status(ctx context.Context, s *Set, c Call) (Result, error) {
 	lines := []string{
-		c.text("status_agent", "agent", s.agentTitle(c.Conv.Agent), "model", s.modelName(c)),
+		c.text("status_agent", "agent", s.agentTitle(c.Conv.Agent), "model", modelName(s, c)),
 		c.text("status_workspace", "workspace", s.workspaceName(c.Conv.Workspace), "path", c.Conv.Workspace),
 	}
-	cur, _, err := s.current(ctx, c)
+	cur, _, err := current(ctx, s, c)
 	if err != nil {
 		return Result{}, err
 	}
 	if !cur.Serves(c.Conv) {
 		return notice(strings.Join(append(lines, c.text("status_no_session")), "\n")), nil
 	}
-	lines = append(lines, s.sessionLine(c, cur))
-	more, err := s.turnLines(ctx, c, cur)
+	lines = append(lines, sessionLine(s, c, cur))
+	more, err := turnLines(ctx, s, c, cur)
 	if err != nil {
 		return Result{}, err
 	}
 	return notice(strings.Join(append(lines, more...), "\n")), nil
 }
 
-func (s *Set) modelName(c Call) string {
+func modelName(s *Set, c Call) string {
 	if info, ok := s.Workers.Live(c.Conv.Session); ok && info.Model != "" {
 		return info.Model
 	}
@@ -40,7 +40,7 @@ func (s *Set) modelName(c Call) string {
 	return c.text("model_default")
 }
 
-func (s *Set) sessionLine(c Call, cur chat.Session) string {
+func sessionLine(s *Set, c Call, cur chat.Session) string {
 	native := cur.NativeID
 	if native == "" {
 		native = c.text("status_no_native")
@@ -53,7 +53,7 @@ func (s *Set) sessionLine(c Call, cur chat.Session) string {
 }
 
 // turnLines tells what runs, what waits, and what the last turn used.
-func (s *Set) turnLines(ctx context.Context, c Call, cur chat.Session) ([]string, error) {
+func turnLines(ctx context.Context, s *Set, c Call, cur chat.Session) ([]string, error) {
 	running, err := s.Desk.Running(ctx, c.Conv)
 	if err != nil {
 		return nil, err

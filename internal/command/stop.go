@@ -11,7 +11,7 @@ import (
 func stop(ctx context.Context, s *Set, c Call) (Result, error) {
 	session, only := c.Conv.Session, int64(0)
 	if c.clicked() {
-		t, err := s.turn(ctx, c, c.Arg)
+		t, err := turnOf(ctx, s, c, c.Arg)
 		if err != nil {
 			return Result{}, err
 		}

@@ -13,7 +13,7 @@ import (
 // directories can be chosen. A change replaces the session.
 func workspace(ctx context.Context, s *Set, c Call) (Result, error) {
 	if c.Arg == "" {
-		return s.offerWorkspaces(c), nil
+		return offerWorkspaces(s, c), nil
 	}
 	all := s.cfg.Workspaces
 	i := slices.IndexFunc(all, func(w Workspace) bool { return w.Name == c.Arg })
@@ -32,12 +32,12 @@ func workspace(ctx context.Context, s *Set, c Call) (Result, error) {
 		return unknown(c, "workspace_unknown", name, names), nil
 	}
 	c.Conv.Workspace = all[i].Path
-	return s.change(ctx, c, "workspace", all[i].Name, "")
+	return change(ctx, s, c, "workspace", all[i].Name, "")
 }
 
 // offerWorkspaces lists them, numbered from 1 as the argument and the buttons
 // are.
-func (s *Set) offerWorkspaces(c Call) Result {
+func offerWorkspaces(s *Set, c Call) Result {
 	lines := []string{c.text("workspace_choose")}
 	var rows [][]chat.Button
 	for i, w := range s.cfg.Workspaces {

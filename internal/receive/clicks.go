@@ -213,8 +213,9 @@ func (c *Clicks) decide(ctx context.Context, in chat.Inbound, ans chat.Answer) (
 		return c.alert(in, "click_denied"), nil
 	case chat.Missing:
 		return c.alert(in, "click_gone"), nil
+	default:
+		return chat.Ack{}, fmt.Errorf("decide: %w", err)
 	}
-	return chat.Ack{}, fmt.Errorf("decide: %w", err)
 }
 
 func (c *Clicks) taken(in chat.Inbound, e chat.Effect) chat.Ack {

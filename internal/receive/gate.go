@@ -94,7 +94,9 @@ func (g *Gate) Cursor(ctx context.Context, account string) (string, error) {
 // Receive admits, stores and, for buttons of asks, decides. See
 // platform.Inbound.
 func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error) {
-	fault.Hit(fault.UpdatesRead)
+	if len(b.Messages) > 0 {
+		fault.Hit(fault.UpdatesRead)
+	}
 	acks := make([]chat.Ack, len(b.Messages))
 	var rows []chat.Inbound
 	var at []int // rows[n] came from b.Messages[at[n]]
@@ -115,7 +117,9 @@ func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error
 	if err != nil {
 		return nil, fmt.Errorf("store messages: %w", err)
 	}
-	fault.Hit(fault.UpdatesStored)
+	if len(rows) > 0 {
+		fault.Hit(fault.UpdatesStored)
+	}
 	for n, rec := range recs {
 		rows[n].ID = rec.ID
 		if acks[at[n]], err = g.ack(ctx, rows[n]); err != nil {

@@ -37,7 +37,7 @@ func (g *Gate) pair(ctx context.Context, m chat.Message, has chat.Role) error {
 		return nil
 	}
 	role, err := g.Access.Redeem(ctx, m.Place.Account, m.Sender, m.Pairing, time.Now())
-	key := ""
+	var key string
 	switch chat.CodeOf(err) {
 	case chat.CodeNone:
 		g.cfg.Log.InfoContext(ctx, "person paired", "account", m.Place.Account, "person", m.Sender.ID, "role", role)

@@ -16,19 +16,28 @@ import (
 // agedShown is how many old messages the question about them shows.
 const agedShown = 5
 
-// aged reports whether in is to be asked about before it runs: somebody wrote
+// old takes messages that are too old to be run unasked.
+type old struct {
+	age    time.Duration // 0 = none is
+	inbox  Inbox
+	desk   *desk
+	end    *ender
+	intake *intake
+}
+
+// is reports whether in is to be asked about before it runs: somebody wrote
 // it so long ago that it may not be meant any more. Only its own time counts.
 // What waits in a burst was young when it came, and is not looked at again.
-func (r *Router) aged(in chat.Inbound) bool {
-	return r.cfg.Age > 0 && in.Kind == chat.KindText && in.Role.Covers(chat.RoleMember) &&
-		time.Since(in.SentAt) > r.cfg.Age
+func (o old) is(in chat.Inbound) bool {
+	return o.age > 0 && in.Kind == chat.KindText && in.Role.Covers(chat.RoleMember) &&
+		time.Since(in.SentAt) > o.age
 }
 
 // ask asks about the old messages of one place, with one question: while one is
 // there that was asked not long ago, it covers these too.
-func (r *Router) ask(ctx context.Context, rows []chat.Inbound) error {
+func (o old) ask(ctx context.Context, rows []chat.Inbound) error {
 	first := rows[0]
-	before, err := r.desk.Inbox.Aged(ctx, first.Place.ID)
+	before, err := o.inbox.Aged(ctx, first.Place.ID)
 	if err != nil {
 		return fmt.Errorf("read old messages: %w", err)
 	}
@@ -36,18 +45,18 @@ func (r *Router) ask(ctx context.Context, rows []chat.Inbound) error {
 	for i, in := range rows {
 		ids[i] = in.ID
 	}
-	if slices.ContainsFunc(before, func(in chat.Inbound) bool { return first.At.Sub(in.At) < r.cfg.Age }) {
-		return r.settleWith(ctx, first, ids, chat.InboundAsked, chat.CodeNone, nil)
+	if slices.ContainsFunc(before, func(in chat.Inbound) bool { return first.At.Sub(in.At) < o.age }) {
+		return o.end.settleWith(ctx, first, ids, chat.InboundAsked, chat.CodeNone, nil)
 	}
-	c, err := r.desk.conversation(ctx, first.Conversation)
+	c, err := o.desk.conversation(ctx, first.Conversation)
 	if err != nil {
 		return err
 	}
-	return r.settleWith(ctx, first, ids, chat.InboundAsked, chat.CodeNone, nil, r.question(rows, r.desk.lang(c, first.Sender)))
+	return o.end.settleWith(ctx, first, ids, chat.InboundAsked, chat.CodeNone, nil, o.question(rows, o.desk.lang(c, first.Sender)))
 }
 
-func (r *Router) question(rows []chat.Inbound, lang string) chat.Reply {
-	text := []string{i18n.T(lang, "router.aged", "n", len(rows), "age", span(r.cfg.Age))}
+func (o old) question(rows []chat.Inbound, lang string) chat.Reply {
+	text := []string{i18n.T(lang, "router.aged", "n", len(rows), "age", span(o.age))}
 	for _, in := range rows[:min(agedShown, len(rows))] {
 		line := title(chat.Input{Pieces: []chat.Piece{{Text: in.Text}}})
 		if line == "" {
@@ -79,14 +88,14 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
-// agedClick carries out what was chosen about old messages. People choose
+// press carries out what was chosen about old messages. People choose
 // about their own, operators about all.
-func (r *Router) agedClick(ctx context.Context, in chat.Inbound, what string) error {
+func (o old) press(ctx context.Context, in chat.Inbound, what string) error {
 	choice, place, _ := strings.Cut(what, ":")
 	if place != strconv.FormatInt(in.Place.ID, 10) || !in.Role.Covers(chat.RoleMember) || (choice != "run" && choice != "drop") {
-		return r.settle(ctx, in, chat.InboundDone, chat.Invalid)
+		return o.end.settle(ctx, in, chat.InboundDone, chat.Invalid)
 	}
-	rows, err := r.desk.Inbox.Aged(ctx, in.Place.ID)
+	rows, err := o.inbox.Aged(ctx, in.Place.ID)
 	if err != nil {
 		return fmt.Errorf("read old messages: %w", err)
 	}
@@ -95,14 +104,14 @@ func (r *Router) agedClick(ctx context.Context, in chat.Inbound, what string) er
 		return old.Sender.ID != in.Sender.ID && !in.Role.Covers(chat.RoleOperator)
 	})
 	if all > 0 && len(rows) == 0 {
-		return r.tell(ctx, in, chat.InboundRefused, "aged_others")
+		return o.end.tell(ctx, in, chat.InboundRefused, "aged_others")
 	}
 	key := "aged_dropped"
 	if choice == "run" {
 		key = "aged_runs"
-		err = r.runAged(ctx, rows)
+		err = o.run(ctx, rows)
 	} else {
-		err = r.dropAged(ctx, rows)
+		err = o.drop(ctx, rows)
 	}
 	if err != nil {
 		return err
@@ -110,33 +119,33 @@ func (r *Router) agedClick(ctx context.Context, in chat.Inbound, what string) er
 	if len(rows) == 0 {
 		key = "aged_none"
 	}
-	c, err := r.desk.conversation(ctx, in.Conversation)
+	c, err := o.desk.conversation(ctx, in.Conversation)
 	if err != nil {
 		return err
 	}
-	text := i18n.T(r.desk.lang(c, in.Sender), "router."+key, "n", len(rows))
+	text := i18n.T(o.desk.lang(c, in.Sender), "router."+key, "n", len(rows))
 	var more []chat.Out
 	if all == len(rows) {
-		more = r.unbutton(ctx, in)
+		more = o.desk.unbutton(ctx, in)
 	}
-	return r.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, more, say(text)...)
+	return o.end.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, more, say(text)...)
 }
 
-func (r *Router) dropAged(ctx context.Context, rows []chat.Inbound) error {
+func (o old) drop(ctx context.Context, rows []chat.Inbound) error {
 	ids := make([]int64, len(rows))
 	for i, old := range rows {
 		ids[i] = old.ID
 	}
-	if err := r.desk.Inbox.Settle(ctx, ids, chat.InboundExpired, chat.Expired, nil); err != nil {
+	if err := o.inbox.Settle(ctx, ids, chat.InboundExpired, chat.Expired, nil); err != nil {
 		return fmt.Errorf("drop old messages: %w", err)
 	}
 	return nil
 }
 
-// runAged takes old messages as if they came now, in order. Those that were
+// run takes old messages as if they came now, in order. Those that were
 // sent together become one turn. The cap on the queue does not count: somebody
 // has just asked for them.
-func (r *Router) runAged(ctx context.Context, rows []chat.Inbound) error {
+func (o old) run(ctx context.Context, rows []chat.Inbound) error {
 	var cur *burst
 	flush := func() error {
 		if cur == nil {
@@ -144,19 +153,19 @@ func (r *Router) runAged(ctx context.Context, rows []chat.Inbound) error {
 		}
 		b := cur
 		cur = nil
-		return r.turn(ctx, b, true)
+		return o.intake.turn(ctx, b, true)
 	}
 	for _, in := range rows {
 		if name, arg, ok := command.Parse(in.Text); ok {
 			if err := flush(); err != nil {
 				return err
 			}
-			if err := r.command(ctx, in, name, arg); err != nil {
+			if err := o.intake.command(ctx, in, name, arg); err != nil {
 				return err
 			}
 			continue
 		}
-		if cur != nil && (cur.author != authorOf(in) || !r.bursts.together(cur.rows[len(cur.rows)-1], in)) {
+		if cur != nil && (cur.author != authorOf(in) || !o.intake.bursts.together(cur.rows[len(cur.rows)-1], in)) {
 			if err := flush(); err != nil {
 				return err
 			}

@@ -12,25 +12,32 @@ import (
 	"cligate/internal/i18n"
 )
 
-// answer takes in as an answer to an open question, if it is one: the exact
+// answers finds out whether a message answers an open question.
+type answers struct {
+	desk *desk
+	end  *ender
+}
+
+// take takes in as an answer to an open question, if it is one: the exact
 // word in reply to a request, or the next plain words while a question waits
 // for some. Everything else is an ordinary message, even when it sounds like
 // an answer.
-func (r *Router) answer(ctx context.Context, in chat.Inbound) (done bool, err error) {
-	if strings.TrimSpace(in.Text) == "" {
-		return false, nil
+func (w answers) take(ctx context.Context, in chat.Inbound) (done bool, err error) {
+	if strings.TrimSpace(in.Text) == "" || len(in.Files) > 0 {
+		return false, nil // a file would be lost in an answer
 	}
 	if !in.Reply.Zero() {
-		a, err := r.desk.Asks.AskOfMessage(ctx, in.Place.ID, in.Reply.ID)
+		a, err := w.desk.Asks.AskOfMessage(ctx, in.Place.ID, in.Reply.ID)
 		switch chat.CodeOf(err) {
 		case chat.CodeNone:
-			return r.replied(ctx, in, a)
+			return w.replied(ctx, in, a)
 		case chat.Missing:
 			return false, nil
+		default:
+			return false, fmt.Errorf("find the request replied to: %w", err)
 		}
-		return false, fmt.Errorf("find the request replied to: %w", err)
 	}
-	open, err := r.desk.Asks.OpenAsks(ctx, in.Place.ID)
+	open, err := w.desk.Asks.OpenAsks(ctx, in.Place.ID)
 	if err != nil {
 		return false, fmt.Errorf("read requests: %w", err)
 	}
@@ -40,23 +47,23 @@ func (r *Router) answer(ctx context.Context, in chat.Inbound) (done bool, err er
 			continue
 		}
 		if ans, ok := inWords(a, in, false); ok {
-			return r.give(ctx, in, a, ans, false)
+			return w.give(ctx, in, a, ans, false)
 		}
 	}
 	return false, nil
 }
 
-// replied is answer for a reply to the message of a request.
-func (r *Router) replied(ctx context.Context, in chat.Inbound, a chat.Ask) (bool, error) {
+// replied is take for a reply to the message of a request.
+func (w answers) replied(ctx context.Context, in chat.Inbound, a chat.Ask) (bool, error) {
 	ans, ok := inWords(a, in, true)
 	word := verdict(in.Text) != ""
 	switch {
 	case !word && (a.State != chat.AskOpen || !a.MayDecide(in.Sender, in.Role)):
 		return false, nil // it talks about the request
 	case ok, word:
-		return r.give(ctx, in, a, ans, true)
+		return w.give(ctx, in, a, ans, true)
 	case a.Question.Kind == chat.AskChoice:
-		return true, r.tell(ctx, in, chat.InboundDone, "answer_choose")
+		return true, w.end.tell(ctx, in, chat.InboundDone, "answer_choose")
 	}
 	return false, nil
 }
@@ -157,11 +164,11 @@ func option(os []chat.Option, text string) (chat.Option, bool) {
 
 // give stores an answer. Plain words that came too late for a question are an
 // ordinary message; a reply to it is told that it was too late.
-func (r *Router) give(ctx context.Context, in chat.Inbound, a chat.Ask, ans chat.Answer, reply bool) (bool, error) {
+func (w answers) give(ctx context.Context, in chat.Inbound, a chat.Ask, ans chat.Answer, reply bool) (bool, error) {
 	if len(ans.Values) > 0 && a.Question.Unanswered(ans.Values) >= 0 && a.State == chat.AskOpen {
-		return r.fill(ctx, in, a, ans)
+		return w.fill(ctx, in, a, ans)
 	}
-	got, err := r.desk.Decide(ctx, chat.Decision{
+	got, err := w.desk.Decide(ctx, chat.Decision{
 		Ask: a.ID, Answer: ans, Place: in.Place, Role: in.Role, Inbound: in.ID, At: in.At,
 	})
 	switch code := chat.CodeOf(err); {
@@ -176,31 +183,22 @@ func (r *Router) give(ctx context.Context, in chat.Inbound, a chat.Ask, ans chat
 		if who == "" {
 			who = got.Answer.By.ID
 		}
-		return true, r.tell(ctx, in, chat.InboundDone, "answer_decided", "name", who)
+		return true, w.end.tell(ctx, in, chat.InboundDone, "answer_decided", "name", who)
 	case code == chat.Denied:
-		return true, r.tell(ctx, in, chat.InboundRefused, "answer_denied")
+		return true, w.end.tell(ctx, in, chat.InboundRefused, "answer_denied")
 	}
-	return true, r.tell(ctx, in, chat.InboundDone, "answer_late")
+	return true, w.end.tell(ctx, in, chat.InboundDone, "answer_late")
 }
 
 // fill keeps the answer to one of several questions.
-func (r *Router) fill(ctx context.Context, in chat.Inbound, a chat.Ask, ans chat.Answer) (bool, error) {
-	switch err := r.desk.Asks.Fill(ctx, a.ID, ans); chat.CodeOf(err) {
+func (w answers) fill(ctx context.Context, in chat.Inbound, a chat.Ask, ans chat.Answer) (bool, error) {
+	switch err := w.desk.Asks.Fill(ctx, a.ID, ans); chat.CodeOf(err) {
 	case chat.CodeNone:
 		n := a.Question.Unanswered(ans.Values)
-		return true, r.tell(ctx, in, chat.InboundDone, "answer_next", "n", n+1, "question", a.Question.Queries[n].Text)
+		return true, w.end.tell(ctx, in, chat.InboundDone, "answer_next", "n", n+1, "question", a.Question.Queries[n].Text)
 	case chat.Conflict:
 		return false, nil
 	default:
 		return false, fmt.Errorf("keep a part of the answer: %w", err)
 	}
-}
-
-// tell ends in with one of our sentences.
-func (r *Router) tell(ctx context.Context, in chat.Inbound, s chat.InboundState, key string, args ...any) error {
-	c, err := r.desk.conversation(ctx, in.Conversation)
-	if err != nil {
-		return err
-	}
-	return r.settle(ctx, in, s, chat.CodeNone, say(i18n.T(r.desk.lang(c, in.Sender), "router."+key, args...))...)
 }

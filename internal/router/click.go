@@ -4,30 +4,39 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"cligate/internal/chat"
 )
 
-// click takes the press of a button. The data names a row; what the press may
+// buttons takes presses.
+type buttons struct {
+	clicks Clicks
+	end    *ender
+	intake *intake
+	old    old
+}
+
+// press takes the press of a button. The data names a row; what the press may
 // do is checked against that row, the place and the role. Data that means
 // nothing does nothing.
-func (r *Router) click(ctx context.Context, in chat.Inbound) error {
-	if r.clicks.Mine(in.Data) {
-		if _, err := r.clicks.Press(ctx, in); err != nil { // the gate's work, unless it died before
+func (b buttons) press(ctx context.Context, in chat.Inbound) error {
+	if b.clicks.Mine(in.Data) {
+		if _, err := b.clicks.Press(ctx, in); err != nil { // the gate's work, unless it died before
 			return fmt.Errorf("settle press: %w", err)
 		}
-		return r.settle(ctx, in, chat.InboundDone, chat.CodeNone)
+		return b.end.settle(ctx, in, chat.InboundDone, chat.CodeNone)
 	}
 	if what, ok := strings.CutPrefix(in.Data, "aged:"); ok {
-		return r.agedClick(ctx, in, what)
+		return b.old.press(ctx, in, what)
 	}
-	name, arg, ok := r.set.Click(in.Data)
+	name, arg, ok := b.intake.set.Click(in.Data)
 	if !ok {
-		return r.settle(ctx, in, chat.InboundDone, chat.Invalid)
+		return b.end.settle(ctx, in, chat.InboundDone, chat.Invalid)
 	}
-	return r.command(ctx, in, name, arg)
+	return b.intake.command(ctx, in, name, arg)
 }
 
 // once are the verbs after which no button of the message means anything.
@@ -38,14 +47,14 @@ const linesBack = 200
 
 // unbutton makes the edit that takes used buttons off the message that was
 // pressed; nothing when it cannot be found. The text stays as it was sent.
-func (r *Router) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
+func (d *desk) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
 	verb, _, _ := strings.Cut(in.Data, ":")
 	if in.Kind != chat.KindClick || (verb != "rm" && !slices.Contains(once, verb)) {
 		return nil
 	}
-	lines, err := r.desk.History.Lines(ctx, in.Conversation, time.Time{}, linesBack)
+	lines, err := d.History.Lines(ctx, in.Conversation, time.Time{}, linesBack)
 	if err != nil {
-		r.complain(ctx, "message of a button not found", in.ID, err)
+		d.cfg.Log.WarnContext(ctx, "message of a button not found", "inbound", in.ID, "err", err)
 		return nil
 	}
 	i := slices.IndexFunc(lines, func(l chat.Line) bool { return l.Outbox != 0 && !l.Ref.Zero() && l.Ref.ID == in.Ref.ID })
@@ -53,18 +62,33 @@ func (r *Router) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
 		return nil
 	}
 	part := lines[i].Part
-	part.Buttons = without(part.Buttons, in.Data, verb == "rm")
+	part.Buttons = keep(part.Buttons, func(b chat.Button) bool { return verb == "rm" && b.Data != in.Data && d.stillWaits(ctx, b) })
 	return []chat.Out{{
 		Key: fmt.Sprintf("in/%d/unbutton", in.ID), Place: in.Place, Class: chat.OutNotice,
 		Op: chat.OpEdit, Part: part, Target: lines[i].Ref,
 	}}
 }
 
-// without returns the buttons that stay: none, or all but those with data.
-func without(rows [][]chat.Button, data string, others bool) [][]chat.Button {
+// stillWaits reports whether a button is of use: one that removes a turn is
+// not, when the turn waits no more.
+func (d *desk) stillWaits(ctx context.Context, b chat.Button) bool {
+	row, ok := strings.CutPrefix(b.Data, "rm:")
+	if !ok {
+		return true
+	}
+	id, err := strconv.ParseInt(row, 10, 64)
+	if err != nil {
+		return false
+	}
+	t, err := d.Turns.TurnByID(ctx, id)
+	return err == nil && t.State == chat.TurnQueued
+}
+
+// keep returns the rows of those buttons that stay.
+func keep(rows [][]chat.Button, stays func(chat.Button) bool) [][]chat.Button {
 	var out [][]chat.Button
 	for _, row := range rows {
-		row = slices.DeleteFunc(slices.Clone(row), func(b chat.Button) bool { return !others || b.Data == data })
+		row = slices.DeleteFunc(slices.Clone(row), func(b chat.Button) bool { return !stays(b) })
 		if len(row) > 0 {
 			out = append(out, row)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cligate/internal/chat"
@@ -39,6 +40,7 @@ func (h *house) ask(q chat.Question) chat.Ask {
 	must(h.t, err)
 	h.voice.Wake(t.Place)
 	time.Sleep(time.Second) // people read
+	synctest.Wait()
 	return a
 }
 
@@ -202,13 +204,17 @@ func TestNextPlainMessageAnswersAnOpenQuestion(t *testing.T) {
 		if h.stored(a).State != chat.AskOpen {
 			t.Fatal("a command was taken as the answer")
 		}
+		h.say("main", func(m *chat.Message) { m.Files = []chat.FileRef{{ID: "f"}} }) // a file would be lost in an answer
+		if h.stored(a).State != chat.AskOpen {
+			t.Fatal("a message with a file was taken as the answer")
+		}
 		h.say("main")
 		if got := h.stored(a); got.Answer.Text != "main" {
 			t.Errorf("answer = %+v", got.Answer)
 		}
 		h.say("and then push")
 		h.runner.end(h.runner.last().ID, chat.TurnSucceeded)
-		h.prompts("work", "and then push")
+		h.prompts("work", "main", "and then push")
 	})
 }
 

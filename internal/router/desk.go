@@ -93,7 +93,7 @@ func (o order) turn(session, after int64) chat.NewTurn {
 
 // ahead counts the turns that run before a new one: what is held does not.
 func (d *desk) ahead(session int64, waiting []chat.Turn) int {
-	running := d.lanes.current(session)
+	running, _ := d.lanes.at(session)
 	n := 0
 	for _, t := range waiting {
 		if t.ID == running { // about to be claimed
@@ -244,7 +244,7 @@ func speaker(in chat.Inbound) string {
 
 // Retire closes the process of a replaced session, unless it has work.
 func (d *desk) Retire(session int64) {
-	if d.lanes.busy(session) {
+	if _, busy := d.lanes.at(session); busy {
 		return // it is closed when it has been idle for long enough
 	}
 	d.wg.Go(func() { d.workers.Forget(session) })

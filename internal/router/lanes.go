@@ -94,8 +94,11 @@ func (l *Lanes) draining() bool {
 // work works off one session's turns. It ends when none may start.
 func (l *Lanes) work(session int64, ln *lane) {
 	last, again := int64(0), 0
-	for l.arm(session, ln) {
-		ctx := l.look(ln)
+	for {
+		ctx, ok := l.look(session, ln)
+		if !ok {
+			return
+		}
 		t, err := l.queue.NextTurn(ctx, session)
 		switch {
 		case err == nil && l.take(ctx, ln, t):
@@ -124,26 +127,20 @@ func (l *Lanes) work(session int64, ln *lane) {
 	}
 }
 
-// arm reports whether the lane may look for a turn; when not, it is gone.
-func (l *Lanes) arm(session int64, ln *lane) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.draining() {
-		delete(l.lanes, session)
-		return false
-	}
-	ln.again = false
-	return true
-}
-
 // look makes the context of the next turn, before it is known which one: a
-// stop never falls between the queue and the run.
-func (l *Lanes) look(ln *lane) context.Context {
+// stop never falls between the queue and the run. When no further turn may
+// start the lane is gone.
+func (l *Lanes) look(session int64, ln *lane) (context.Context, bool) {
 	ctx, cancel := context.WithCancelCause(l.ctx)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	ln.cancel = cancel
-	return ctx
+	if l.draining() {
+		cancel(nil)
+		delete(l.lanes, session)
+		return ctx, false
+	}
+	ln.again, ln.cancel = false, cancel
+	return ctx, true
 }
 
 // take makes t the lane's running turn, unless it was stopped meanwhile.
@@ -264,21 +261,15 @@ func (l *Lanes) stopTurn(turn int64, code chat.Code) bool {
 	return false
 }
 
-// busy reports whether a turn of the session runs or is about to.
-func (l *Lanes) busy(session int64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.lanes[session] != nil
-}
-
-// current returns the turn that the session's lane runs, 0 when it runs none.
-func (l *Lanes) current(session int64) int64 {
+// at returns the turn that the session's lane runs, 0 when it runs none, and
+// whether there is a lane: it may be about to run one.
+func (l *Lanes) at(session int64) (turn int64, busy bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if ln := l.lanes[session]; ln != nil {
-		return ln.turn.ID
+		return ln.turn.ID, true
 	}
-	return 0
+	return 0, false
 }
 
 // running returns the turns of a conversation that run in lanes.

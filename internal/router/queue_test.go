@@ -72,11 +72,17 @@ func TestEveryWaitingMessageCanBeRemoved(t *testing.T) {
 		h.press(ref, fmt.Sprintf("rm:%d", waiting[1].ID))
 		h.told("Removed", "b")
 		h.press(ref, fmt.Sprintf("rm:%d", waiting[1].ID)) // once more: harmless
-		last := h.voice.edits()[0].Part.Buttons
-		if len(last) != 2 {
-			t.Errorf("buttons left: %v", last)
+		h.press(ref, fmt.Sprintf("rm:%d", waiting[2].ID))
+		edits := h.voice.edits()
+		if n := len(edits[0].Part.Buttons); n != 2 {
+			t.Errorf("%d buttons left after the first removal", n)
 		}
-		h.say(fmt.Sprintf("/cancel #%d", waiting[2].ID))
+		if left := edits[len(edits)-1].Part.Buttons; len(left) != 1 || left[0][0].Data != fmt.Sprintf("rm:%d", waiting[0].ID) {
+			t.Errorf("buttons left after the second: %v", left)
+		}
+		h.say("d")
+		h.say(fmt.Sprintf("/cancel #%d", waiting[2].ID+1))
+		h.told("Removed", "d")
 		h.runner.end(h.runner.last().ID, chat.TurnSucceeded)
 		h.prompts("work", "a")
 		h.say(fmt.Sprintf("/cancel %d", waiting[0].ID))
@@ -211,13 +217,13 @@ func TestEditChangesWhatWaits(t *testing.T) {
 		edit := func(m chat.Message, text string) {
 			h.say(text, func(e *chat.Message) { e.Kind, e.Ref = chat.KindEdit, m.Ref })
 		}
-		first := h.say("wrok")
+		first := h.say("worrk")
 		edit(first, "work") // still waiting for companions
 		h.runner.holds("work")
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		h.prompts("work")
-		next := h.say("then thsi")
+		next := h.say("then that")
 		time.Sleep(2 * time.Second)
 		edit(next, "then this") // in the queue
 		edit(first, "something else")

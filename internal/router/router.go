@@ -112,13 +112,14 @@ type Deps struct {
 
 // Router takes stored messages.
 type Router struct {
-	desk   *desk
-	set    *command.Set
-	clicks Clicks
-	cfg    Config
-	wake   chan struct{}
-	bursts bursts
-	tries  map[int64]int // failures, by message
+	desk    *desk
+	end     *ender
+	intake  *intake
+	changes changes
+	buttons buttons
+	old     old
+	trouble trouble
+	wake    chan struct{}
 }
 
 // New makes a Router and its lanes. Turns do not end with ctx, but by
@@ -150,9 +151,16 @@ func New(ctx context.Context, d Deps, cfg Config) (*Router, error) {
 	if err != nil {
 		return nil, err
 	}
+	end := &ender{inbox: d.Ledger.Inbox, voice: d.Voice, desk: k}
+	take := &intake{
+		desk: k, end: end, set: set, answers: answers{desk: k, end: end},
+		bursts: bursts{window: cfg.Burst, album: cfg.Album},
+	}
+	ages := old{age: cfg.Age, inbox: d.Ledger.Inbox, desk: k, end: end, intake: take}
 	return &Router{
-		desk: k, set: set, clicks: d.Clicks, cfg: cfg, wake: make(chan struct{}, 1),
-		bursts: bursts{window: cfg.Burst, album: cfg.Album}, tries: map[int64]int{},
+		desk: k, end: end, intake: take, old: ages, changes: changes{desk: k, end: end, intake: take},
+		buttons: buttons{clicks: d.Clicks, end: end, intake: take, old: ages},
+		trouble: trouble{end: end, log: cfg.Log, failed: map[int64]failure{}}, wake: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -166,7 +174,7 @@ type reads struct {
 func (r *Router) Lanes() *Lanes { return r.desk.lanes }
 
 // Menu lists the commands for a service that shows a menu of them.
-func (r *Router) Menu(lang string) []command.Entry { return r.set.Menu(lang) }
+func (r *Router) Menu(lang string) []command.Entry { return r.intake.set.Menu(lang) }
 
 // Wake has the router look for new messages. It never blocks.
 func (r *Router) Wake() {
@@ -206,6 +214,7 @@ func (r *Router) sleep(ctx context.Context, next time.Time) {
 	select {
 	case <-ctx.Done():
 	case <-r.wake:
+		fault.Hit(fault.RouterWoken)
 	case <-alarm:
 	}
 }
@@ -216,28 +225,28 @@ const batch = 256
 // pass works off what is there now. It returns when to look again without
 // being woken, and false when something is left to be tried again.
 func (r *Router) pass(ctx context.Context) (next time.Time, ok bool) {
-	ok = r.flushAll(ctx, r.bursts.due(time.Now()))
+	bursts := &r.intake.bursts
+	ok = r.flush(ctx, bursts.due(time.Now()))
 	left := map[int64]bool{} // conversations that have to wait: order is kept
 	for {
-		fault.Hit(fault.RouterWoken)
 		rows, err := r.desk.Inbox.Unrouted(ctx, batch)
 		if err != nil {
-			r.complain(ctx, "messages not readable", 0, err)
+			r.trouble.complain(ctx, "messages not readable", 0, err)
 			return time.Time{}, false
 		}
 		fresh := rows[:0:0]
 		for _, in := range rows {
-			if !left[in.Conversation] && !r.bursts.holds(in.ID) {
+			if !left[in.Conversation] && !bursts.holds(in.ID) {
 				fresh = append(fresh, in)
 			}
 		}
-		if len(fresh) == 0 && len(rows) == batch && len(r.bursts.open) > 0 {
-			ok = r.flushAll(ctx, r.bursts.due(r.bursts.next().Add(burstMost))) && ok // all of them: nothing else is seen
+		if len(fresh) == 0 && len(rows) == batch && len(bursts.open) > 0 {
+			ok = r.flush(ctx, bursts.due(bursts.next().Add(burstMost))) && ok // all of them: nothing else is seen
 			continue
 		}
 		r.route(ctx, fresh, left)
 		if len(fresh) == 0 || len(rows) < batch {
-			return r.bursts.next(), ok && len(left) == 0
+			return bursts.next(), ok && len(left) == 0
 		}
 	}
 }
@@ -245,38 +254,48 @@ func (r *Router) pass(ctx context.Context) (next time.Time, ok bool) {
 // route takes messages in order. Conversations with one that could not be
 // taken are added to left.
 func (r *Router) route(ctx context.Context, rows []chat.Inbound, left map[int64]bool) {
-	old := map[int64][]chat.Inbound{}
+	aged := map[int64][]chat.Inbound{}
 	for _, in := range rows {
 		if left[in.Conversation] {
 			continue
 		}
-		if r.aged(in) {
-			old[in.Place.ID] = append(old[in.Place.ID], in)
+		if r.old.is(in) {
+			aged[in.Place.ID] = append(aged[in.Place.ID], in)
 			continue
 		}
-		if !r.attempt(ctx, in, func() error { return r.one(ctx, in) }) {
+		if !r.trouble.attempt(ctx, in, func() error { return r.one(ctx, in) }) {
 			left[in.Conversation] = true
 		}
 	}
-	for _, rows := range old {
-		if !r.attempt(ctx, rows[0], func() error { return r.ask(ctx, rows) }) {
+	for _, rows := range aged {
+		if !r.trouble.attempt(ctx, rows[0], func() error { return r.old.ask(ctx, rows) }) {
 			left[rows[0].Conversation] = true
 		}
 	}
+}
+
+// flush makes the turns of bursts whose time has come and reports whether all
+// could be made; the messages of the others are looked at again.
+func (r *Router) flush(ctx context.Context, bs []*burst) bool {
+	ok := true
+	for _, b := range bs {
+		ok = r.trouble.attempt(ctx, b.rows[0], func() error { return r.intake.turn(ctx, b, false) }) && ok
+	}
+	return ok
 }
 
 // one takes one message.
 func (r *Router) one(ctx context.Context, in chat.Inbound) error {
 	switch in.Kind {
 	case chat.KindText:
-		return r.text(ctx, in)
+		return r.intake.text(ctx, in)
 	case chat.KindClick:
-		return r.click(ctx, in)
+		return r.buttons.press(ctx, in)
 	case chat.KindEdit:
-		return r.edit(ctx, in)
+		return r.changes.edit(ctx, in)
 	case chat.KindRecall:
-		return r.recall(ctx, in)
+		return r.changes.recall(ctx, in)
 	case chat.KindJoined, chat.KindLeft:
 	}
-	return r.settle(ctx, in, chat.InboundDone, chat.CodeNone)
+	return r.end.settle(ctx, in, chat.InboundDone, chat.CodeNone)
 }

@@ -53,8 +53,9 @@ func (d *desk) free(ctx context.Context, t chat.Turn) (bool, error) {
 		return true, nil
 	case chat.Conflict: // it came to its end by itself
 		return false, nil
+	default:
+		return false, fmt.Errorf("end turn: %w", err)
 	}
-	return false, fmt.Errorf("end turn: %w", err)
 }
 
 // Running returns the sessions of a conversation in which a turn runs, the
