@@ -87,6 +87,7 @@ func (a *Adapter) Run(ctx context.Context, in platform.Inbound) error {
 	if err != nil {
 		return err
 	}
+	a.link.called(me.Username)
 	a.log.InfoContext(ctx, "bot is known", "bot", me.Username, "bot_id", me.ID,
 		"reads_all_group_messages", me.ReadAll, "topics_in_private", me.Topics)
 	ctx, cancel := context.WithCancel(ctx)
@@ -136,6 +137,17 @@ func (w *wire) me(ctx context.Context) (user, error) {
 		err = &lost{Method: "getMe", Status: 200, Text: "no bot in the answer"}
 	}
 	return me, err
+}
+
+// StartLink is an address that opens the chat with the bot and hands it a
+// pairing code (a deep link; at most 64 characters of A-Z a-z 0-9 _ -). It is
+// empty until the bot's name is known.
+func (a *Adapter) StartLink(code string) string {
+	name := a.link.bot()
+	if name == "" {
+		return ""
+	}
+	return "https://t.me/" + name + "?start=" + code
 }
 
 // Render implements platform.Adapter.

@@ -53,6 +53,7 @@ type link struct {
 	since  time.Time
 	lastOK time.Time
 	note   string // something to tell that is no trouble
+	name   string // of the bot, once it is known
 }
 
 // set changes the state. err is the cause, logged with the change.
@@ -104,4 +105,17 @@ func (l *link) health() platform.Health {
 		h.Detail += "; " + l.note
 	}
 	return h
+}
+
+// called notes the bot's name.
+func (l *link) called(name string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.name = name
+}
+
+func (l *link) bot() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.name
 }

@@ -104,7 +104,7 @@ func (p *poller) poll(ctx context.Context, offset int64, wait time.Duration) ([]
 // token is not accepted.
 func (p *poller) failed(ctx context.Context, err error, b *backoff) (pause time.Duration, fatal error) {
 	if ctx.Err() != nil {
-		return 0, nil
+		return 0, nil //nolint:nilerr // the end of ctx is no failure
 	}
 	t := diagnose(err)
 	if t == troubleRejected {
@@ -112,10 +112,12 @@ func (p *poller) failed(ctx context.Context, err error, b *backoff) (pause time.
 		if !sleep(ctx, 2*time.Second) {
 			return 0, nil
 		}
-		if _, err = p.wire.me(ctx); err == nil || ctx.Err() != nil {
-			return 0, nil
-		}
-		if t = diagnose(err); t == troubleRejected {
+		_, err = p.wire.me(ctx)
+		t = diagnose(err)
+		switch {
+		case ctx.Err() != nil, t == troubleNone:
+			return 0, nil //nolint:nilerr // likewise
+		case t == troubleRejected:
 			p.link.set(ctx, t, err)
 			return 0, &chat.Error{Code: chat.Denied, Detail: words[t], Err: err}
 		}
@@ -133,6 +135,9 @@ func (p *poller) failed(ctx context.Context, err error, b *backoff) (pause time.
 
 // diagnose says what a failed poll means.
 func diagnose(err error) trouble {
+	if err == nil {
+		return troubleNone
+	}
 	var r *refusal
 	if !errors.As(err, &r) {
 		var l *lost
