@@ -9,12 +9,9 @@ import (
 	"testing"
 
 	"cligate/internal/chat"
+	"cligate/internal/sim/audience"
 	"cligate/internal/worker"
 )
-
-func answers(a chat.Answer) func(context.Context, chat.Question) (chat.Answer, error) {
-	return func(context.Context, chat.Question) (chat.Answer, error) { return a, nil }
-}
 
 func TestAnApprovalShowsTheCommandAndDecides(t *testing.T) {
 	t.Parallel()
@@ -24,10 +21,10 @@ func TestAnApprovalShowsTheCommandAndDecides(t *testing.T) {
 		ran    bool
 		says   string
 	}{
-		{"once", answers(chat.Answer{Option: optionAllow, Effect: chat.EffectAllow}), true, "ran: hi"},
-		{"this session", answers(chat.Answer{Option: optionSession, Effect: chat.EffectSession}), true, "ran: hi"},
-		{"denied with a reason", answers(chat.Answer{Effect: chat.EffectDeny, Text: "too risky"}), false, "too risky"},
-		{"no effect is no consent", answers(chat.Answer{Option: optionAllow}), false, "denied"},
+		{"once", audience.Say(chat.Answer{Option: optionAllow, Effect: chat.EffectAllow}), true, "ran: hi"},
+		{"this session", audience.Say(chat.Answer{Option: optionSession, Effect: chat.EffectSession}), true, "ran: hi"},
+		{"denied with a reason", audience.Say(chat.Answer{Effect: chat.EffectDeny, Text: "too risky"}), false, "too risky"},
+		{"no effect is no consent", audience.Say(chat.Answer{Option: optionAllow}), false, "denied"},
 		{"nobody decided", func(context.Context, chat.Question) (chat.Answer, error) {
 			return chat.Answer{Effect: chat.EffectAllow}, errors.New("the database is gone")
 		}, false, "Nobody decided"},
@@ -38,14 +35,14 @@ func TestAnApprovalShowsTheCommandAndDecides(t *testing.T) {
 			w := newWorld(t, nil)
 			agent := w.open(t, nil)
 			mark := filepath.Join(w.work, "mark")
-			a, err := prompt(t, agent, "run touch "+mark+"; echo hi", tt.answer)
+			a, err := audience.Prompt(t, agent, "run touch "+mark+"; echo hi", tt.answer)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(a.asked) != 1 {
-				t.Fatalf("%d questions", len(a.asked))
+			if len(a.Asked()) != 1 {
+				t.Fatalf("%d questions", len(a.Asked()))
 			}
-			q := a.asked[0]
+			q := a.Asked()[0]
 			if q.Kind != chat.AskApproval || q.Tool != "Bash" || q.Key == "" || q.Detail != "touch "+mark+"; echo hi" {
 				t.Errorf("question = %+v", q)
 			}
@@ -62,8 +59,8 @@ func TestAnApprovalShowsTheCommandAndDecides(t *testing.T) {
 			if _, err := os.Stat(mark); (err == nil) != tt.ran {
 				t.Errorf("ran = %v, want %v", err == nil, tt.ran)
 			}
-			if !strings.Contains(a.text(), tt.says) {
-				t.Errorf("text = %q, want %q in it", a.text(), tt.says)
+			if !strings.Contains(a.Text(), tt.says) {
+				t.Errorf("text = %q, want %q in it", a.Text(), tt.says)
 			}
 			w.journal(t)
 		})
@@ -73,11 +70,11 @@ func TestAnApprovalShowsTheCommandAndDecides(t *testing.T) {
 func TestTheSameCommandIsAskedAboutAgain(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, nil)
-	a, err := prompt(t, agent, "run echo hi\nrun echo hi", answers(chat.Answer{Effect: chat.EffectSession}))
-	if err != nil || len(a.asked) != 2 {
-		t.Errorf("%d questions, %v: what holds for a session is not the agent's business", len(a.asked), err)
+	a, err := audience.Prompt(t, agent, "run echo hi\nrun echo hi", audience.Say(chat.Answer{Effect: chat.EffectSession}))
+	if err != nil || len(a.Asked()) != 2 {
+		t.Errorf("%d questions, %v: what holds for a session is not the agent's business", len(a.Asked()), err)
 	}
-	if a.asked[0].Key == a.asked[1].Key {
+	if a.Asked()[0].Key == a.Asked()[1].Key {
 		t.Error("two requests share a key")
 	}
 }
@@ -102,14 +99,14 @@ func TestQuestionsAreAnsweredByTheirText(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, nil)
-			a, err := prompt(t, w.open(t, nil), tt.script, answers(tt.answer))
+			a, err := audience.Prompt(t, w.open(t, nil), tt.script, audience.Say(tt.answer))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a.text() != tt.says+"|" {
-				t.Errorf("text = %q, want %q", a.text(), tt.says)
+			if a.Text() != tt.says+"|" {
+				t.Errorf("text = %q, want %q", a.Text(), tt.says)
 			}
-			if n := len(a.of(chat.EventTool)); n != 0 {
+			if n := len(a.Of(chat.EventTool)); n != 0 {
 				t.Error("a question is shown as a tool too")
 			}
 			w.journal(t)
@@ -119,11 +116,11 @@ func TestQuestionsAreAnsweredByTheirText(t *testing.T) {
 
 func TestAQuestionCarriesTheAgentsOwnOptions(t *testing.T) {
 	t.Parallel()
-	a, err := prompt(t, newWorld(t, nil).open(t, nil), "questions", answers(chat.Answer{Effect: chat.EffectDeny}))
+	a, err := audience.Prompt(t, newWorld(t, nil).open(t, nil), "questions", audience.Say(chat.Answer{Effect: chat.EffectDeny}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	q := a.asked[0]
+	q := a.Asked()[0]
 	if q.Kind != chat.AskChoice || len(q.Queries) != 3 {
 		t.Fatalf("question = %+v", q)
 	}
@@ -139,11 +136,11 @@ func TestAQuestionCarriesTheAgentsOwnOptions(t *testing.T) {
 func TestAPlanIsShownAndApproved(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, func(s *worker.Spec) { s.Mode = "plan" })
-	a, err := prompt(t, agent, "plan", allow)
-	if err != nil || a.text() != "the plan is approved|" {
-		t.Fatalf("%q, %v", a.text(), err)
+	a, err := audience.Prompt(t, agent, "plan", audience.Allow)
+	if err != nil || a.Text() != "the plan is approved|" {
+		t.Fatalf("%q, %v", a.Text(), err)
 	}
-	if q := a.asked[0]; q.Kind != chat.AskPlan || q.Detail != "1. look\n2. leap" || len(q.Options) != 2 {
+	if q := a.Asked()[0]; q.Kind != chat.AskPlan || q.Detail != "1. look\n2. leap" || len(q.Options) != 2 {
 		t.Errorf("question = %+v", q)
 	}
 }
@@ -152,23 +149,22 @@ func TestAnOpenQuestionIsWithdrawnWithTheTurn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
-	a := newAudience()
 	withdrawn := make(chan error, 1)
-	a.answer = func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
+	a := audience.New(func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
 		<-ctx.Done()
 		withdrawn <- context.Cause(ctx)
 		return chat.Answer{}, ctx.Err()
-	}
-	cancel, result := begin(t, agent, "run echo hi", a)
-	a.await(t, "question", func(a *audience) bool { return len(a.asked) == 1 })
+	})
+	cancel, result := audience.Begin(t, agent, "run echo hi", a)
+	a.AwaitQuestions(t, 1)
 	cancel(errStop)
 	wantCode(t, <-result, chat.Stopped)
 	<-withdrawn
 	if n := len(w.journal(t, "tool")); n != 0 {
 		t.Error("it ran all the same")
 	}
-	if next, err := prompt(t, agent, "run echo hi", allow); err != nil || next.text() != "ran: hi|" {
-		t.Errorf("%q, %v", next.text(), err)
+	if next, err := audience.Prompt(t, agent, "run echo hi", audience.Allow); err != nil || next.Text() != "ran: hi|" {
+		t.Errorf("%q, %v", next.Text(), err)
 	}
 }
 
@@ -176,7 +172,7 @@ func TestAModeIsStatedAtEveryStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	first := w.open(t, func(s *worker.Spec) { s.Mode = "plan"; s.Model = "sim-small" })
-	if _, err := prompt(t, first, "say hi", nil); err != nil {
+	if _, err := audience.Prompt(t, first, "say hi", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Close(); err != nil {
@@ -185,13 +181,13 @@ func TestAModeIsStatedAtEveryStart(t *testing.T) {
 	second := w.open(t, func(s *worker.Spec) {
 		s.NativeID, s.Mode, s.Model = first.NativeID(), "plan", "sim-small"
 	})
-	a, err := prompt(t, second, "args", nil)
+	a, err := audience.Prompt(t, second, "args", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`"--permission-mode=plan"`, `"--model=sim-small"`, `"--resume=` + first.NativeID()} {
-		if !strings.Contains(a.text(), want) {
-			t.Errorf("%s is not in %s", want, a.text())
+		if !strings.Contains(a.Text(), want) {
+			t.Errorf("%s is not in %s", want, a.Text())
 		}
 	}
 }

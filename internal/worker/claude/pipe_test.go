@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/sim/audience"
 	"cligate/internal/worker"
 )
 
@@ -138,18 +139,18 @@ func TestAnotherRunsResultDoesNotEndTheTurn(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	a := newAudience()
-	_, result := begin(t, w, "hello", a)
+	a := audience.New(nil)
+	_, result := audience.Begin(t, w, "hello", a)
 	m := p.hears(t)
 	p.says(t, life("another", "queued"), initLine, says("m1", "not asked"), resultLine, resultLine,
 		life(m.UUID, "queued"), life(m.UUID, "started"), initLine, says("m2", "asked"), resultLine, life(m.UUID, "completed"))
 	if err := <-result; err != nil {
 		t.Fatal(err)
 	}
-	if a.text() != "not asked|asked|" {
-		t.Errorf("text = %q", a.text())
+	if a.Text() != "not asked|asked|" {
+		t.Errorf("text = %q", a.Text())
 	}
-	if u := a.of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD != 0 {
+	if u := a.Of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD != 0 {
 		t.Errorf("the other run's cost is in the turn's: %+v", u[0].Usage)
 	}
 }
@@ -157,14 +158,14 @@ func TestAnotherRunsResultDoesNotEndTheTurn(t *testing.T) {
 func TestAMessageTakenIntoAnUnaskedRunBindsIt(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
-	extra, ended := newAudience(), make(chan error, 1)
+	extra, ended := audience.New(nil), make(chan error, 1)
 	w := p.play(t, func(s *worker.Spec) {
 		s.Uninvited = func(context.Context) (worker.Host, func(error)) { return extra, func(err error) { ended <- err } }
 	})
 	p.says(t, life("x", "queued"), initLine, says("m1", "by myself"))
-	extra.await(t, "text", func(a *audience) bool { return a.textLocked() == "by myself|" })
-	a := newAudience()
-	_, result := begin(t, w, "hello", a)
+	extra.AwaitText(t, "by myself|")
+	a := audience.New(nil)
+	_, result := audience.Begin(t, w, "hello", a)
 	m := p.hears(t)
 	p.says(t, life(m.UUID, "queued"), life(m.UUID, "started"), says("m2", "for you"), resultLine)
 	if err := <-result; err != nil {
@@ -173,8 +174,8 @@ func TestAMessageTakenIntoAnUnaskedRunBindsIt(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if a.text() != "for you|" || extra.text() != "by myself|" {
-		t.Errorf("texts = %q, %q", a.text(), extra.text())
+	if a.Text() != "for you|" || extra.Text() != "by myself|" {
+		t.Errorf("texts = %q, %q", a.Text(), extra.Text())
 	}
 }
 
@@ -184,7 +185,7 @@ func TestAnUnaskedRunEndsWithItsProcess(t *testing.T) {
 	ended := make(chan error, 2)
 	w := p.play(t, func(s *worker.Spec) {
 		s.Uninvited = func(context.Context) (worker.Host, func(error)) {
-			return newAudience(), func(err error) { ended <- err }
+			return audience.New(nil), func(err error) { ended <- err }
 		}
 	})
 	p.says(t, initLine)
@@ -199,15 +200,15 @@ func TestAnAgentThatDoesNotTellIsBoundByItsInit(t *testing.T) {
 	p := newPuppet(t)
 	w := p.play(t, nil)
 	for range 2 {
-		a := newAudience()
-		_, result := begin(t, w, "hello", a)
+		a := audience.New(nil)
+		_, result := audience.Begin(t, w, "hello", a)
 		p.hears(t)
 		p.says(t, initLine, says("m1", "hi"), resultLine)
-		if err := <-result; err != nil || a.text() != "hi|" {
-			t.Fatalf("%q, %v", a.text(), err)
+		if err := <-result; err != nil || a.Text() != "hi|" {
+			t.Fatalf("%q, %v", a.Text(), err)
 		}
 	}
-	wantCode(t, w.Steer(t.Context(), input("more")), chat.Unsupported)
+	wantCode(t, w.Steer(t.Context(), audience.Input("more")), chat.Unsupported)
 }
 
 func TestAnAnswerInTheResultOnlyIsShown(t *testing.T) {
@@ -219,12 +220,12 @@ func TestAnAnswerInTheResultOnlyIsShown(t *testing.T) {
 		{initLine, `{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"the answer"}]}}`, resultLine},
 		{initLine, says("x", "the answer"), `{"type":"result","subtype":"success","session_id":"s","result":"the answer"}`},
 	} {
-		a := newAudience()
-		_, result := begin(t, w, "hello", a)
+		a := audience.New(nil)
+		_, result := audience.Begin(t, w, "hello", a)
 		p.hears(t)
 		p.says(t, lines...)
-		if err := <-result; err != nil || a.text() != "the answer|" {
-			t.Errorf("%q, %v", a.text(), err)
+		if err := <-result; err != nil || a.Text() != "the answer|" {
+			t.Errorf("%q, %v", a.Text(), err)
 		}
 	}
 }
@@ -233,16 +234,15 @@ func TestSeveralQuestionsAreOpenAtOnceAndKeptApart(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	a := newAudience()
 	release := make(chan struct{})
-	a.answer = func(_ context.Context, q chat.Question) (chat.Answer, error) {
+	a := audience.New(func(_ context.Context, q chat.Question) (chat.Answer, error) {
 		if q.Key == "u1" { // the first is answered last
 			<-release
 			return chat.Answer{Effect: chat.EffectDeny, Text: "no"}, nil
 		}
 		return chat.Answer{Effect: chat.EffectAllow}, nil
-	}
-	_, result := begin(t, w, "hello", a)
+	})
+	_, result := audience.Begin(t, w, "hello", a)
 	m := p.hears(t)
 	second := strings.NewReplacer(`"r1"`, `"r2"`, `"u1"`, `"u2"`, `"ls"`, `"pwd"`).Replace(asksLine)
 	p.says(t, life(m.UUID, "started"), initLine, asksLine, second)
@@ -265,17 +265,16 @@ func TestAQuestionThatTheAgentTakesBackIsNotAnswered(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	a := newAudience()
 	taken := make(chan struct{})
-	a.answer = func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
+	a := audience.New(func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
 		<-ctx.Done()
 		close(taken)
 		return chat.Answer{}, ctx.Err()
-	}
-	_, result := begin(t, w, "hello", a)
+	})
+	_, result := audience.Begin(t, w, "hello", a)
 	m := p.hears(t)
 	p.says(t, life(m.UUID, "started"), initLine, asksLine)
-	a.await(t, "question", func(a *audience) bool { return len(a.asked) == 1 })
+	a.AwaitQuestions(t, 1)
 	p.says(t, `{"type":"control_cancel_request","request_id":"r1"}`)
 	<-taken
 	p.says(t, `{"type":"control_request","request_id":"r9","request":{"subtype":"hook_callback"}}`)
@@ -293,8 +292,7 @@ func TestAQuestionBetweenTurnsIsAskedOrDenied(t *testing.T) {
 	t.Parallel()
 	for _, wanted := range []bool{true, false} {
 		p := newPuppet(t)
-		extra, ended := newAudience(), make(chan error, 1)
-		extra.answer = allow
+		extra, ended := audience.New(audience.Allow), make(chan error, 1)
 		p.play(t, func(s *worker.Spec) {
 			if wanted {
 				s.Uninvited = func(context.Context) (worker.Host, func(error)) { return extra, func(err error) { ended <- err } }
@@ -315,9 +313,9 @@ func TestAnAgentThatDoesNotReadDoesNotHoldAStop(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	a := newAudience()
-	cancel, result := begin(t, w, strings.Repeat("long ", 1<<20), a) // more than a pipe holds
-	if _, err := p.in.Peek(1); err != nil { // it has begun to write
+	a := audience.New(nil)
+	cancel, result := audience.Begin(t, w, strings.Repeat("long ", 1<<20), a) // more than a pipe holds
+	if _, err := p.in.Peek(1); err != nil {                                   // it has begun to write
 		t.Fatal(err)
 	}
 	began := time.Now()
@@ -327,7 +325,7 @@ func TestAnAgentThatDoesNotReadDoesNotHoldAStop(t *testing.T) {
 		t.Errorf("it took %v", took)
 	}
 	<-w.Done() // half a line was written: the process cannot be used any more
-	if n := len(a.of(chat.EventSent)); n != 0 {
+	if n := len(a.Of(chat.EventSent)); n != 0 {
 		t.Error("a prompt that was not written is reported as sent")
 	}
 }
@@ -336,7 +334,7 @@ func TestAMessageThatWasNotBegunIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	cancel, result := begin(t, w, "hello", newAudience())
+	cancel, result := audience.Begin(t, w, "hello", audience.New(nil))
 	m := p.hears(t)
 	p.says(t, life(m.UUID, "queued"))
 	cancel(errStop)
@@ -363,29 +361,29 @@ func TestLateWordsOfACancelledTurnAreDropped(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	a := newAudience()
-	cancel, result := begin(t, w, "hello", a)
+	a := audience.New(nil)
+	cancel, result := audience.Begin(t, w, "hello", a)
 	m := p.hears(t)
 	p.says(t, life(m.UUID, "started"), initLine, says("m1", "early"))
-	a.await(t, "text", func(a *audience) bool { return a.textLocked() == "early|" })
+	a.AwaitText(t, "early|")
 	cancel(errStop)
 	r := p.hears(t)
 	p.says(t, says("m2", "late"))
 	p.agrees(t, r, `{}`)
 	p.says(t, says("m3", "later"), `{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming","total_cost_usd":0.25}`)
 	wantCode(t, <-result, chat.Stopped)
-	if a.text() != "early|" {
-		t.Errorf("text = %q", a.text())
+	if a.Text() != "early|" {
+		t.Errorf("text = %q", a.Text())
 	}
-	if u := a.of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD != 0.25 {
+	if u := a.Of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD != 0.25 {
 		t.Errorf("the price of a cancelled turn is lost: %v", u)
 	}
-	next := newAudience()
-	_, result = begin(t, w, "again", next)
+	next := audience.New(nil)
+	_, result = audience.Begin(t, w, "again", next)
 	m = p.hears(t)
 	p.says(t, life(m.UUID, "started"), initLine, says("m4", "fresh"), resultLine)
-	if err := <-result; err != nil || next.text() != "fresh|" {
-		t.Errorf("%q, %v", next.text(), err)
+	if err := <-result; err != nil || next.Text() != "fresh|" {
+		t.Errorf("%q, %v", next.Text(), err)
 	}
 }
 
@@ -393,11 +391,11 @@ func TestTheEndOfTheOutputInATurnIsACrashOnce(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	_, result := begin(t, w, "hello", newAudience())
+	_, result := audience.Begin(t, w, "hello", audience.New(nil))
 	p.hears(t)
 	_ = p.Terminate(t.Context())
 	wantCode(t, <-result, chat.Crashed)
-	if err := w.Prompt(t.Context(), input("more"), newAudience()); chat.CodeOf(err) != chat.Crashed {
+	if err := w.Prompt(t.Context(), audience.Input("more"), audience.New(nil)); chat.CodeOf(err) != chat.Crashed {
 		t.Error(err)
 	}
 	if _, err := w.Set(t.Context(), chat.Settings{Model: "x"}); chat.CodeOf(err) != chat.Crashed {
@@ -410,7 +408,7 @@ func TestTheLastWordsBeforeTheEndCount(t *testing.T) {
 	for range 20 {
 		p := newPuppet(t)
 		w := p.play(t, nil)
-		_, result := begin(t, w, "hello", newAudience())
+		_, result := audience.Begin(t, w, "hello", audience.New(nil))
 		m := p.hears(t)
 		p.says(t, life(m.UUID, "started"), initLine, says("m1", "done"), resultLine)
 		_ = p.Terminate(t.Context())
@@ -424,9 +422,9 @@ func TestTurnsDoNotOverlap(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	cancel, result := begin(t, w, "hello", newAudience())
+	cancel, result := audience.Begin(t, w, "hello", audience.New(nil))
 	p.hears(t)
-	wantCode(t, w.Prompt(t.Context(), input("more"), newAudience()), chat.Conflict)
+	wantCode(t, w.Prompt(t.Context(), audience.Input("more"), audience.New(nil)), chat.Conflict)
 	_ = p.Terminate(t.Context())
 	cancel(errors.New("over"))
 	<-result

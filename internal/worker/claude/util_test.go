@@ -1,17 +1,10 @@
 package claude
 
 import (
-	"context"
 	"syscall"
 	"testing"
 	"time"
-
-	"cligate/internal/chat"
 )
-
-func allow(context.Context, chat.Question) (chat.Answer, error) {
-	return chat.Answer{Option: optionAllow, Effect: chat.EffectAllow}, nil
-}
 
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 

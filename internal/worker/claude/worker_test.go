@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"cligate/internal/chat"
+	"cligate/internal/sim/audience"
 	"cligate/internal/worker"
 )
 
@@ -19,15 +20,15 @@ func TestTwoTurnsShareOneProcessAndItsContext(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
-	if _, err := prompt(t, agent, "remember the word plum", nil); err != nil {
+	if _, err := audience.Prompt(t, agent, "remember the word plum", nil); err != nil {
 		t.Fatal(err)
 	}
-	got, err := prompt(t, agent, "what was the word?", nil)
+	got, err := audience.Prompt(t, agent, "what was the word?", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.text() != "the word was plum|" {
-		t.Errorf("answer = %q", got.text())
+	if got.Text() != "the word was plum|" {
+		t.Errorf("answer = %q", got.Text())
 	}
 	if starts := w.journal(t, "start", "resume"); len(starts) != 1 {
 		t.Errorf("%d processes, want 1", len(starts))
@@ -42,11 +43,11 @@ func TestTheSessionIsTheSeedAndSurvivesAKill(t *testing.T) {
 	if first.NativeID() != "" {
 		t.Errorf("id %q before the agent said one", first.NativeID())
 	}
-	a, err := prompt(t, first, "remember the word plum", nil)
+	a, err := audience.Prompt(t, first, "remember the word plum", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := a.of(chat.EventSession)
+	said := a.Of(chat.EventSession)
 	if first.NativeID() != seed || len(said) != 1 || said[0].Text != seed {
 		t.Errorf("id = %q, events = %v, want the seed once", first.NativeID(), said)
 	}
@@ -56,11 +57,11 @@ func TestTheSessionIsTheSeedAndSurvivesAKill(t *testing.T) {
 	<-first.Done()
 
 	second := w.open(t, func(s *worker.Spec) { s.Seed, s.Begun, s.NativeID = seed, true, seed })
-	a, err = prompt(t, second, "what was the word?", nil)
-	if err != nil || a.text() != "the word was plum|" {
-		t.Errorf("answer = %q, %v", a.text(), err)
+	a, err = audience.Prompt(t, second, "what was the word?", nil)
+	if err != nil || a.Text() != "the word was plum|" {
+		t.Errorf("answer = %q, %v", a.Text(), err)
 	}
-	if n := len(a.of(chat.EventSession)); n != 0 {
+	if n := len(a.Of(chat.EventSession)); n != 0 {
 		t.Errorf("%d session events for a known id", n)
 	}
 }
@@ -78,7 +79,7 @@ func TestASeedThatMayBeKnownIsOpenedEitherWay(t *testing.T) {
 	w := newWorld(t, nil)
 	seed := uuid.NewString()
 	known := w.open(t, func(s *worker.Spec) { s.Seed = seed })
-	if _, err := prompt(t, known, "remember the word plum", nil); err != nil {
+	if _, err := audience.Prompt(t, known, "remember the word plum", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := known.Close(); err != nil {
@@ -90,12 +91,12 @@ func TestASeedThatMayBeKnownIsOpenedEitherWay(t *testing.T) {
 		"begun, but nothing reached the agent yet": {Seed: uuid.NewString(), Begun: true},
 	} {
 		agent := w.open(t, func(s *worker.Spec) { s.Seed, s.Begun = spec.Seed, spec.Begun })
-		a, err := prompt(t, agent, "what was the word?", nil)
+		a, err := audience.Prompt(t, agent, "what was the word?", nil)
 		if err != nil || agent.NativeID() != spec.Seed {
 			t.Errorf("%s: id %q, want %q; %v", name, agent.NativeID(), spec.Seed, err)
 		}
-		if spec.Seed == seed && a.text() != "the word was plum|" {
-			t.Errorf("%s: the context is lost: %q", name, a.text())
+		if spec.Seed == seed && a.Text() != "the word was plum|" {
+			t.Errorf("%s: the context is lost: %q", name, a.Text())
 		}
 		if err := agent.Close(); err != nil {
 			t.Error(err)
@@ -125,17 +126,17 @@ func TestOnlyAnUnknownSessionIsALostOne(t *testing.T) {
 func TestTheAnswerIsShownOnce(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, nil)
-	a, err := prompt(t, agent, "say one two three\nthink hard\nsay four", nil)
+	a, err := audience.Prompt(t, agent, "say one two three\nthink hard\nsay four", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.text() != "one two three|four|" {
-		t.Errorf("answer = %q", a.text())
+	if a.Text() != "one two three|four|" {
+		t.Errorf("answer = %q", a.Text())
 	}
-	if th := a.of(chat.EventThought); len(th) != 1 || th[0].Text != "hard" {
+	if th := a.Of(chat.EventThought); len(th) != 1 || th[0].Text != "hard" {
 		t.Errorf("thoughts = %v", th)
 	}
-	if first := a.events[0].Kind; first != chat.EventSent {
+	if first := a.Events()[0].Kind; first != chat.EventSent {
 		t.Errorf("the first event is %q, want sent", first)
 	}
 }
@@ -144,11 +145,11 @@ func TestUsageIsTheTurnsOwn(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, nil)
 	for range 3 {
-		a, err := prompt(t, agent, "say hi", nil)
+		a, err := audience.Prompt(t, agent, "say hi", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := a.of(chat.EventUsage)
+		u := a.Of(chat.EventUsage)
 		if len(u) != 1 {
 			t.Fatalf("%d usage events", len(u))
 		}
@@ -159,14 +160,14 @@ func TestUsageIsTheTurnsOwn(t *testing.T) {
 	}
 	// The agent counts anew after /clear, and the id changes with it.
 	before := agent.NativeID()
-	a, err := prompt(t, agent, "/clear", nil)
+	a, err := audience.Prompt(t, agent, "/clear", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if now := agent.NativeID(); now == before || a.of(chat.EventSession)[0].Text != now {
+	if now := agent.NativeID(); now == before || a.Of(chat.EventSession)[0].Text != now {
 		t.Errorf("id after clear = %q", now)
 	}
-	if u := a.of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD < 0 {
+	if u := a.Of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD < 0 {
 		t.Errorf("usage after clear = %v", u)
 	}
 }
@@ -176,10 +177,9 @@ func TestACancelEndsTheTurnAndKeepsTheProcess(t *testing.T) {
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
 	for _, script := range []string{"stream 1000 20", "run sleep 60", "hang"} {
-		a := newAudience()
-		a.answer = allow
-		cancel, result := begin(t, agent, script, a)
-		a.await(t, "start", func(a *audience) bool { return len(a.events) > 1 || script == "hang" && len(a.events) > 0 })
+		a := audience.New(audience.Allow)
+		cancel, result := audience.Begin(t, agent, script, a)
+		a.Await(t, "start", func(es []chat.Event) bool { return len(es) > 1 || script == "hang" && len(es) > 0 })
 		if strings.HasPrefix(script, "run") {
 			waitFor(t, "tool", func() bool { return len(w.journal(t, "tool")) > 0 })
 		}
@@ -191,9 +191,9 @@ func TestACancelEndsTheTurnAndKeepsTheProcess(t *testing.T) {
 		if took := time.Since(began); took > 1500*time.Millisecond {
 			t.Errorf("%s: stopping took %v", script, took)
 		}
-		next, err := prompt(t, agent, "say alive", nil)
-		if err != nil || next.text() != "alive|" {
-			t.Errorf("after %s: %q, %v", script, next.text(), err)
+		next, err := audience.Prompt(t, agent, "say alive", nil)
+		if err != nil || next.Text() != "alive|" {
+			t.Errorf("after %s: %q, %v", script, next.Text(), err)
 		}
 	}
 	if n := len(w.journal(t, "start", "resume")); n != 1 {
@@ -205,9 +205,9 @@ func TestAnAgentThatDoesNotObeyIsEnded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.Grace = 200 * time.Millisecond })
 	agent := w.open(t, nil)
-	a := newAudience()
-	cancel, result := begin(t, agent, "child\ndeaf\nstream 10000 20", a)
-	a.await(t, "text", func(a *audience) bool { return strings.Contains(a.textLocked(), "tick") })
+	a := audience.New(nil)
+	cancel, result := audience.Begin(t, agent, "child\ndeaf\nstream 10000 20", a)
+	a.AwaitText(t, "tick")
 	began := time.Now()
 	cancel(errStop)
 	wantCode(t, <-result, chat.Stopped)
@@ -220,7 +220,7 @@ func TestAnAgentThatDoesNotObeyIsEnded(t *testing.T) {
 			t.Errorf("child %d is alive", c.Pid)
 		}
 	}
-	_, err := prompt(t, agent, "say hi", nil)
+	_, err := audience.Prompt(t, agent, "say hi", nil)
 	wantCode(t, err, chat.Crashed)
 }
 
@@ -228,10 +228,10 @@ func TestADeathInTheMiddleOfATurnIsACrash(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
-	a, err := prompt(t, agent, "say half\nstderr 3\ndie 3", nil)
+	a, err := audience.Prompt(t, agent, "say half\nstderr 3\ndie 3", nil)
 	wantCode(t, err, chat.Crashed)
-	if a.text() != "half|" {
-		t.Errorf("what was said before is lost: %q", a.text())
+	if a.Text() != "half|" {
+		t.Errorf("what was said before is lost: %q", a.Text())
 	}
 	if !strings.Contains(err.Error(), "exit code 3") || !strings.Contains(err.Error(), "complaint 2") {
 		t.Errorf("the log is not told why: %v", err)
@@ -240,38 +240,38 @@ func TestADeathInTheMiddleOfATurnIsACrash(t *testing.T) {
 		t.Errorf("stderr is shown: %q", chat.DetailOf(err))
 	}
 	again := w.open(t, func(s *worker.Spec) { s.NativeID = agent.NativeID() })
-	if a, err := prompt(t, again, "say back", nil); err != nil || a.text() != "back|" {
-		t.Errorf("%q, %v", a.text(), err)
+	if a, err := audience.Prompt(t, again, "say back", nil); err != nil || a.Text() != "back|" {
+		t.Errorf("%q, %v", a.Text(), err)
 	}
 }
 
 func TestWhatTheAgentStartsByItselfIsATurnOfItsOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
-	extra := newAudience()
+	extra := audience.New(nil)
 	ended := make(chan error, 4)
 	agent := w.open(t, func(s *worker.Spec) {
 		s.Uninvited = func(context.Context) (worker.Host, func(error)) {
 			return extra, func(err error) { ended <- err }
 		}
 	})
-	a, err := prompt(t, agent, "bg 50 it is done\nlater 300 by the way\nsay started", nil)
-	if err != nil || a.text() != "started|" {
-		t.Fatalf("%q, %v", a.text(), err)
+	a, err := audience.Prompt(t, agent, "bg 50 it is done\nlater 300 by the way\nsay started", nil)
+	if err != nil || a.Text() != "started|" {
+		t.Fatalf("%q, %v", a.Text(), err)
 	}
 	for range 2 {
 		if err := <-ended; err != nil {
 			t.Errorf("end = %v", err)
 		}
 	}
-	if extra.text() != "it is done|by the way|" {
-		t.Errorf("unasked text = %q", extra.text())
+	if extra.Text() != "it is done|by the way|" {
+		t.Errorf("unasked text = %q", extra.Text())
 	}
-	if u := extra.of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD > 0.0101 {
+	if u := extra.Of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD > 0.0101 {
 		t.Errorf("usage = %v", u)
 	}
-	if a, err := prompt(t, agent, "say next", nil); err != nil || a.text() != "next|" {
-		t.Errorf("%q, %v", a.text(), err)
+	if a, err := audience.Prompt(t, agent, "say next", nil); err != nil || a.Text() != "next|" {
+		t.Errorf("%q, %v", a.Text(), err)
 	}
 }
 
@@ -279,12 +279,12 @@ func TestUnaskedWorkThatNobodyWantsIsDropped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
-	if _, err := prompt(t, agent, "bg 1 it is done\nslow 100\nsay started", nil); err != nil {
+	if _, err := audience.Prompt(t, agent, "bg 1 it is done\nslow 100\nsay started", nil); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, "the second run", func() bool { return len(w.journal(t, "result")) == 2 })
-	if a, err := prompt(t, agent, "say next", nil); err != nil || a.text() != "next|" {
-		t.Errorf("%q, %v", a.text(), err)
+	if a, err := audience.Prompt(t, agent, "say next", nil); err != nil || a.Text() != "next|" {
+		t.Errorf("%q, %v", a.Text(), err)
 	}
 }
 
@@ -294,16 +294,16 @@ func TestACancelledTurnLeavesNothingThatComesLater(t *testing.T) {
 	agent := w.open(t, func(s *worker.Spec) {
 		s.Uninvited = func(context.Context) (worker.Host, func(error)) {
 			t.Error("the agent came back with the work of a cancelled turn")
-			return newAudience(), func(error) {}
+			return audience.New(nil), func(error) {}
 		}
 	})
-	a := newAudience()
-	cancel, result := begin(t, agent, "bg 500 late\nsay x\nhang", a)
-	a.await(t, "text", func(a *audience) bool { return strings.Contains(a.textLocked(), "x") })
+	a := audience.New(nil)
+	cancel, result := audience.Begin(t, agent, "bg 500 late\nsay x\nhang", a)
+	a.AwaitText(t, "x")
 	cancel(errStop)
 	wantCode(t, <-result, chat.Stopped)
-	if a, err := prompt(t, agent, "slow 700\nsay next", nil); err != nil || a.text() != "next|" {
-		t.Errorf("%q, %v", a.text(), err)
+	if a, err := audience.Prompt(t, agent, "slow 700\nsay next", nil); err != nil || a.Text() != "next|" {
+		t.Errorf("%q, %v", a.Text(), err)
 	}
 }
 
@@ -311,9 +311,9 @@ func TestASecondResultDoesNotChangeTheFirst(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, nil)
 	for range 3 {
-		a, err := prompt(t, agent, "double\nsay fine", nil)
-		if err != nil || a.text() != "fine|" {
-			t.Fatalf("%q, %v", a.text(), err)
+		a, err := audience.Prompt(t, agent, "double\nsay fine", nil)
+		if err != nil || a.Text() != "fine|" {
+			t.Fatalf("%q, %v", a.Text(), err)
 		}
 	}
 }
@@ -321,9 +321,9 @@ func TestASecondResultDoesNotChangeTheFirst(t *testing.T) {
 func TestAReportOfCompactionDoesNotEndTheTurn(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, nil)
-	a, err := prompt(t, agent, "say before\ncompact\ntool 1\nsay after", nil)
-	if err != nil || a.text() != "before|after|" {
-		t.Fatalf("%q, %v", a.text(), err)
+	a, err := audience.Prompt(t, agent, "say before\ncompact\ntool 1\nsay after", nil)
+	if err != nil || a.Text() != "before|after|" {
+		t.Fatalf("%q, %v", a.Text(), err)
 	}
 }
 
@@ -337,27 +337,26 @@ func TestASteeredMessageBelongsToTheTurn(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, nil)
 			agent := w.open(t, nil)
-			if err := agent.Steer(t.Context(), input("say too early")); chat.CodeOf(err) != chat.Unsupported && chat.CodeOf(err) != chat.Conflict {
+			if err := agent.Steer(t.Context(), audience.Input("say too early")); chat.CodeOf(err) != chat.Unsupported && chat.CodeOf(err) != chat.Conflict {
 				t.Errorf("steering nothing: %v", err)
 			}
-			a := newAudience()
-			a.answer = allow
-			_, result := begin(t, agent, script, a)
-			a.await(t, "work", func(a *audience) bool { return len(a.events) > 2 })
-			if err := agent.Steer(t.Context(), input("say steered")); err != nil {
+			a := audience.New(audience.Allow)
+			_, result := audience.Begin(t, agent, script, a)
+			a.Await(t, "work", func(es []chat.Event) bool { return len(es) > 2 })
+			if err := agent.Steer(t.Context(), audience.Input("say steered")); err != nil {
 				t.Fatal(err)
 			}
 			if err := <-result; err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(a.text(), "steered") {
-				t.Errorf("text = %q", a.text())
+			if !strings.Contains(a.Text(), "steered") {
+				t.Errorf("text = %q", a.Text())
 			}
-			if n := len(a.of(chat.EventUsage)); n != 1 {
+			if n := len(a.Of(chat.EventUsage)); n != 1 {
 				t.Errorf("%d usage events", n)
 			}
-			if next, err := prompt(t, agent, "say next", nil); err != nil || next.text() != "next|" {
-				t.Errorf("%q, %v", next.text(), err)
+			if next, err := audience.Prompt(t, agent, "say next", nil); err != nil || next.Text() != "next|" {
+				t.Errorf("%q, %v", next.Text(), err)
 			}
 		})
 	}
@@ -367,16 +366,16 @@ func TestACancelTakesSteeredMessagesAlong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
-	a := newAudience()
-	cancel, result := begin(t, agent, "stream 1000 20", a)
-	a.await(t, "text", func(a *audience) bool { return len(a.events) > 2 })
-	if err := agent.Steer(t.Context(), input("run touch never")); err != nil {
+	a := audience.New(nil)
+	cancel, result := audience.Begin(t, agent, "stream 1000 20", a)
+	a.Await(t, "text", func(es []chat.Event) bool { return len(es) > 2 })
+	if err := agent.Steer(t.Context(), audience.Input("run touch never")); err != nil {
 		t.Fatal(err)
 	}
 	cancel(errStop)
 	wantCode(t, <-result, chat.Stopped)
-	if next, err := prompt(t, agent, "say next", nil); err != nil || next.text() != "next|" {
-		t.Errorf("%q, %v", next.text(), err)
+	if next, err := audience.Prompt(t, agent, "say next", nil); err != nil || next.Text() != "next|" {
+		t.Errorf("%q, %v", next.Text(), err)
 	}
 	if n := len(w.journal(t, "ask")); n != 0 {
 		t.Errorf("the withdrawn message ran")
@@ -388,7 +387,7 @@ func TestNothingToReadIsNotSent(t *testing.T) {
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
 	for _, text := range []string{"", "  \n\t", "\u200b\u200d\ufeff"} {
-		if _, err := prompt(t, agent, text, nil); chat.CodeOf(err) != chat.Invalid {
+		if _, err := audience.Prompt(t, agent, text, nil); chat.CodeOf(err) != chat.Invalid {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -400,13 +399,12 @@ func TestNothingToReadIsNotSent(t *testing.T) {
 func TestCloseMayBeCalledTwiceAndInTheMiddleOfATurn(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, nil)
-	a := newAudience()
-	a.answer = func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
+	a := audience.New(func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
 		<-ctx.Done()
 		return chat.Answer{}, ctx.Err()
-	}
-	_, result := begin(t, agent, "run sleep 60", a)
-	a.await(t, "question", func(a *audience) bool { return len(a.asked) == 1 })
+	})
+	_, result := audience.Begin(t, agent, "run sleep 60", a)
+	a.AwaitQuestions(t, 1)
 	for range 2 {
 		if err := agent.Close(); err != nil {
 			t.Error(err)

@@ -1,0 +1,81 @@
+//go:build agents
+
+package agents
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"cligate/internal/chat"
+	"cligate/internal/sim/audience"
+	"cligate/internal/sim/model"
+	"cligate/internal/worker"
+)
+
+// realClaude returns the installed CLI, pointed at a model server of its own.
+func realClaude(t *testing.T) subject {
+	t.Helper()
+	server, err := model.Open(context.WithoutCancel(t.Context()), slog.New(slog.NewTextHandler(io.Discard, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return newClaude(t, "claude", "HOME="+t.TempDir(), "ANTHROPIC_API_KEY=dummy", "ANTHROPIC_BASE_URL="+server.URL(),
+		"ENABLE_TOOL_SEARCH=0")
+}
+
+func TestTheRealClaudeHoldsTheConversation(t *testing.T) {
+	t.Parallel()
+	converse(t, realClaude(t))
+}
+
+func TestTheRealClaudeGoesOnByItself(t *testing.T) {
+	t.Parallel()
+	s := realClaude(t)
+	extra, ended := audience.New(audience.Allow), make(chan error, 1)
+	w, err := s.driver.Open(t.Context(), worker.Spec{
+		Session: 1, Workspace: t.TempDir(), Seed: uuid.NewString(),
+		Uninvited: func(context.Context) (worker.Host, func(error)) { return extra, func(err error) { ended <- err } },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if _, err := audience.Prompt(t, w, "background python3 -c 'import time; time.sleep(1)'", audience.Allow); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if err != nil || extra.Text() != "the background task is done|" {
+			t.Errorf("%q, %v", extra.Text(), err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("nothing came")
+	}
+}
+
+func TestTheRealClaudeShowsItsPlan(t *testing.T) {
+	t.Parallel()
+	s := realClaude(t)
+	w, err := s.driver.Open(t.Context(), worker.Spec{Session: 1, Workspace: t.TempDir(), Seed: uuid.NewString(), Mode: "plan"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	a, err := audience.Prompt(t, w, "plan\nsay on we go", audience.Allow)
+	if err != nil || a.Text() != "on we go|" {
+		t.Fatalf("%q, %v", a.Text(), err)
+	}
+	if q := a.Asked(); len(q) != 1 || q[0].Kind != chat.AskPlan || q[0].Detail != "1. look\n2. leap" {
+		t.Errorf("asked %+v", q)
+	}
+}
