@@ -38,10 +38,10 @@ func askByID(ctx context.Context, h handle, id int64) (chat.Ask, error) {
 func (v Asks) Ask(ctx context.Context, a chat.Ask, outs func(id int64) []chat.Out) (stored chat.Ask, err error) {
 	err = v.write(ctx, func(ctx context.Context, t *tx) error {
 		var done bool
-		if stored, done, err = t.knownAsk(ctx, a); done || err != nil {
+		if stored, done, err = knownAsk(ctx, t, a); done || err != nil {
 			return err
 		}
-		id, err := t.newAsk(ctx, a)
+		id, err := newAsk(ctx, t, a)
 		if err != nil {
 			return err
 		}
@@ -50,7 +50,7 @@ func (v Asks) Ask(ctx context.Context, a chat.Ask, outs func(id int64) []chat.Ou
 			for i := range rows {
 				rows[i].Ask = id
 			}
-			if err := t.enqueue(ctx, rows); err != nil {
+			if err := enqueue(ctx, t, rows); err != nil {
 				return err
 			}
 		}
@@ -62,7 +62,7 @@ func (v Asks) Ask(ctx context.Context, a chat.Ask, outs func(id int64) []chat.Ou
 
 // knownAsk finds the row of an ask that was asked before, or a rule that
 // answers it.
-func (t *tx) knownAsk(ctx context.Context, a chat.Ask) (chat.Ask, bool, error) {
+func knownAsk(ctx context.Context, t *tx, a chat.Ask) (chat.Ask, bool, error) {
 	old, err := first(ctx, t, scanAsk, `SELECT `+askCols+` WHERE k.turn = ? AND k.ask_key = ? AND k.digest = ?`,
 		a.Turn, a.Question.Key, a.Digest)
 	if err == nil || chat.CodeOf(err) != chat.Missing {
@@ -85,7 +85,7 @@ func (t *tx) knownAsk(ctx context.Context, a chat.Ask) (chat.Ask, bool, error) {
 	return a, true, nil
 }
 
-func (t *tx) newAsk(ctx context.Context, a chat.Ask) (int64, error) {
+func newAsk(ctx context.Context, t *tx, a chat.Ask) (int64, error) {
 	n, err := t.exec(ctx, `UPDATE turn SET state = 'waiting' WHERE id = ? AND state IN ('running', 'waiting')`, a.Turn)
 	if err != nil {
 		return 0, fmt.Errorf("hold turn %d: %w", a.Turn, err)
@@ -114,7 +114,7 @@ func (v Asks) CloseAsk(ctx context.Context, id int64, s chat.AskState) (a chat.A
 	var late error
 	err = v.write(ctx, func(ctx context.Context, t *tx) error {
 		late = nil
-		ok, err := t.closeAsk(ctx, id, s)
+		ok, err := closeAsk(ctx, t, id, s)
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func (v Asks) CloseAsk(ctx context.Context, id int64, s chat.AskState) (a chat.A
 
 // closeAsk ends an open ask and reports whether it was open. Its messages that
 // were not sent yet are dropped.
-func (t *tx) closeAsk(ctx context.Context, id int64, s chat.AskState) (bool, error) {
+func closeAsk(ctx context.Context, t *tx, id int64, s chat.AskState) (bool, error) {
 	n, err := t.exec(ctx, `UPDATE ask SET state = ?, used_at = ? WHERE id = ? AND state = 'open'`, s, micros(t.now), id)
 	if err != nil {
 		return false, fmt.Errorf("close ask %d: %w", id, err)

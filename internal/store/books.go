@@ -42,10 +42,10 @@ type Counts struct {
 // Audit writes a line of the audit trail. It must hold no secret and no
 // message text.
 func (v Books) Audit(ctx context.Context, actor, action, detail string) error {
-	return v.write(ctx, func(ctx context.Context, t *tx) error { return t.audit(ctx, actor, action, detail) })
+	return v.write(ctx, func(ctx context.Context, t *tx) error { return writeAudit(ctx, t, actor, action, detail) })
 }
 
-func (t *tx) audit(ctx context.Context, actor, action, detail string) error {
+func writeAudit(ctx context.Context, t *tx, actor, action, detail string) error {
 	_, err := t.exec(ctx, `INSERT INTO audit (at, actor, action, detail) VALUES (?, ?, ?, ?)`, micros(t.now), actor, action, detail)
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)

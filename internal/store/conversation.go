@@ -15,7 +15,7 @@ func scanConversation(r row) (chat.Conversation, error) {
 	return c, err
 }
 
-func (t *tx) conversationByID(ctx context.Context, id int64) (chat.Conversation, error) {
+func conversationByID(ctx context.Context, t *tx, id int64) (chat.Conversation, error) {
 	c, err := first(ctx, t, scanConversation, `SELECT `+conversationCols+` WHERE id = ?`, id)
 	if err != nil {
 		return c, fmt.Errorf("conversation %d: %w", id, err)

@@ -42,7 +42,7 @@ ON CONFLICT (session, digest) DO NOTHING`, a.Session, a.Digest, a.ID, d.Answer.B
 		if d.Inbound == 0 {
 			return nil
 		}
-		_, err = t.settle(ctx, d.Inbound, chat.InboundDone, chat.CodeNone)
+		_, err = settleOne(ctx, t, d.Inbound, chat.InboundDone, chat.CodeNone)
 		return err
 	})
 	return a, err

@@ -21,14 +21,14 @@ func (v Runs) Finish(ctx context.Context, e chat.Ending) error {
 		}
 	}
 	return v.write(ctx, func(ctx context.Context, t *tx) error {
-		if err := t.endTurn(ctx, e, usage); err != nil {
+		if err := endTurn(ctx, t, e, usage); err != nil {
 			return err
 		}
 		_, err := t.exec(ctx, `UPDATE attempt SET state = 'done', ended_at = ? WHERE turn = ? AND state <> 'done'`, micros(t.now), e.Turn)
 		if err != nil {
 			return fmt.Errorf("end attempt: %w", err)
 		}
-		if err := t.voidAsks(ctx, e.Turn); err != nil {
+		if err := voidAsks(ctx, t, e.Turn); err != nil {
 			return err
 		}
 		_, err = t.exec(ctx, `UPDATE session SET used_at = ?1, native_id = CASE ?2 WHEN '' THEN native_id ELSE ?2 END
@@ -36,12 +36,12 @@ WHERE id = (SELECT session FROM turn WHERE id = ?3)`, micros(t.now), e.NativeID,
 		if err != nil {
 			return fmt.Errorf("note the use of the session: %w", err)
 		}
-		return t.enqueue(ctx, e.Outs)
+		return enqueue(ctx, t, e.Outs)
 	})
 }
 
 // endTurn moves a turn to its end, from the state that the caller expects.
-func (t *tx) endTurn(ctx context.Context, e chat.Ending, usage string) error {
+func endTurn(ctx context.Context, t *tx, e chat.Ending, usage string) error {
 	from := []chat.TurnState{e.From, e.From}
 	if e.From == "" {
 		from = []chat.TurnState{chat.TurnRunning, chat.TurnWaiting}
@@ -63,13 +63,13 @@ func (t *tx) endTurn(ctx context.Context, e chat.Ending, usage string) error {
 }
 
 // voidAsks ends what a turn still asks.
-func (t *tx) voidAsks(ctx context.Context, turn int64) error {
+func voidAsks(ctx context.Context, t *tx, turn int64) error {
 	ids, err := list(ctx, t, value[int64], `SELECT id FROM ask WHERE turn = ? AND state = 'open'`, turn)
 	if err != nil {
 		return fmt.Errorf("find open asks: %w", err)
 	}
 	for _, id := range ids {
-		if _, err := t.closeAsk(ctx, id, chat.AskVoid); err != nil {
+		if _, err := closeAsk(ctx, t, id, chat.AskVoid); err != nil {
 			return err
 		}
 	}

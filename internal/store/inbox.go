@@ -33,7 +33,7 @@ func (v Inbox) Record(ctx context.Context, account, cursor string, ms []chat.Inb
 		recs, seen = make([]chat.Recorded, len(ms)), make([]known, len(ms))
 		for i := range ms {
 			var err error
-			if recs[i], seen[i], err = t.record(ctx, account, &ms[i]); err != nil {
+			if recs[i], seen[i], err = recordOne(ctx, t, account, &ms[i]); err != nil {
 				return fmt.Errorf("record message: %w", err)
 			}
 		}
@@ -53,11 +53,11 @@ ON CONFLICT (account) DO UPDATE SET value = excluded.value`, account, cursor)
 	return recs, nil
 }
 
-// record stores one message with its place and its sender. A known event key
+// recordOne stores one message with its place and its sender. A known event key
 // changes nothing.
-func (t *tx) record(ctx context.Context, account string, in *chat.Inbound) (chat.Recorded, known, error) {
+func recordOne(ctx context.Context, t *tx, account string, in *chat.Inbound) (chat.Recorded, known, error) {
 	in.Place.Account = account
-	k, err := t.seePlace(ctx, in.Place)
+	k, err := seePlace(ctx, t, in.Place)
 	if err != nil {
 		return chat.Recorded{}, k, err
 	}
@@ -67,21 +67,21 @@ func (t *tx) record(ctx context.Context, account string, in *chat.Inbound) (chat
 	} else if chat.CodeOf(err) != chat.Missing {
 		return chat.Recorded{}, k, err
 	}
-	if err := t.seePerson(ctx, account, in.Sender, k.Place); err != nil {
+	if err := seePerson(ctx, t, account, in.Sender, k.Place); err != nil {
 		return chat.Recorded{}, k, err
 	}
-	if id, err = t.insertInbound(ctx, account, in, k); err != nil {
+	if id, err = insertInbound(ctx, t, account, in, k); err != nil {
 		return chat.Recorded{}, k, err
 	}
 	if k.parked && in.Kind != chat.KindLeft {
-		if err := t.unpark(ctx, account, k.Chat); err != nil {
+		if err := unpark(ctx, t, account, k.Chat); err != nil {
 			return chat.Recorded{}, k, fmt.Errorf("unpark: %w", err)
 		}
 	}
 	return chat.Recorded{ID: id, Fresh: true}, k, nil
 }
 
-func (t *tx) insertInbound(ctx context.Context, account string, in *chat.Inbound, k known) (int64, error) {
+func insertInbound(ctx context.Context, t *tx, account string, in *chat.Inbound, k known) (int64, error) {
 	m := in.Message
 	m.Place, m.Pairing = k.Place, "" // a code is never stored
 	body, crc, err := seal(m)
@@ -100,7 +100,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 }
 
 // seePerson keeps what is known about a person up to date.
-func (t *tx) seePerson(ctx context.Context, account string, p chat.Person, at chat.Place) error {
+func seePerson(ctx context.Context, t *tx, account string, p chat.Person, at chat.Place) error {
 	if p.ID == "" {
 		return nil
 	}
@@ -158,16 +158,16 @@ WHERE i.state IN ('new', 'asked') AND i.state = 'asked' AND +i.place = ? ORDER B
 func (v Inbox) Settle(ctx context.Context, ids []int64, s chat.InboundState, reason chat.Code, outs []chat.Out) error {
 	return v.write(ctx, func(ctx context.Context, t *tx) error {
 		for _, id := range ids {
-			if _, err := t.settle(ctx, id, s, reason); err != nil {
+			if _, err := settleOne(ctx, t, id, s, reason); err != nil {
 				return fmt.Errorf("settle message %d: %w", id, err)
 			}
 		}
-		return t.enqueue(ctx, outs)
+		return enqueue(ctx, t, outs)
 	})
 }
 
-// settle moves a message from new or asked to s and reports whether it did.
-func (t *tx) settle(ctx context.Context, id int64, s chat.InboundState, reason chat.Code) (bool, error) {
+// settleOne moves a message from new or asked to s and reports whether it did.
+func settleOne(ctx context.Context, t *tx, id int64, s chat.InboundState, reason chat.Code) (bool, error) {
 	n, err := t.exec(ctx, `UPDATE inbound SET state = ?, reason = ? WHERE id = ? AND state IN ('new', 'asked')`, s, reason, id)
 	return n == 1, err
 }

@@ -15,11 +15,11 @@ func (v Logins) AddLogin(ctx context.Context, l chat.Login) error {
 		if _, err := t.exec(ctx, `DELETE FROM login WHERE expires_at <= ?`, micros(t.now)); err != nil {
 			return fmt.Errorf("forget old logins: %w", err)
 		}
-		return t.addLogin(ctx, "once", l)
+		return addLogin(ctx, t, "once", l)
 	})
 }
 
-func (t *tx) addLogin(ctx context.Context, kind string, l chat.Login) error {
+func addLogin(ctx context.Context, t *tx, kind string, l chat.Login) error {
 	_, err := t.exec(ctx, `INSERT INTO login (hash, kind, person, expires_at, at) VALUES (?, ?, ?, ?, ?)`,
 		l.Hash, kind, l.Person, micros(l.Expires), micros(t.now))
 	if err != nil {
@@ -50,10 +50,10 @@ func (v Logins) ExchangeLogin(ctx context.Context, once string, session chat.Log
 			return fmt.Errorf("use login token: %w", err)
 		}
 		person, session.Person = l.Person, l.Person
-		if err := t.addLogin(ctx, "web", session); err != nil {
+		if err := addLogin(ctx, t, "web", session); err != nil {
 			return err
 		}
-		return t.audit(ctx, person, "login", "web")
+		return writeAudit(ctx, t, person, "login", "web")
 	})
 	return person, err
 }

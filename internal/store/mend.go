@@ -20,7 +20,7 @@ func (c *core) readOpen(ctx context.Context, fn func(context.Context, handle) er
 			return err
 		}
 		c.w.log.ErrorContext(ctx, "ledger row is damaged; set aside", "table", d.table, "row", d.id, "err", err)
-		if err := c.write(ctx, func(ctx context.Context, t *tx) error { return t.setAside(ctx, d) }); err != nil {
+		if err := c.write(ctx, func(ctx context.Context, t *tx) error { return setAside(ctx, t, d) }); err != nil {
 			return errors.Join(err, d)
 		}
 	}
@@ -35,7 +35,7 @@ var aside = map[string]string{
 	"ask":     `UPDATE ask SET state = 'void' WHERE id = ? AND state IN ('open', 'answered')`,
 }
 
-func (t *tx) setAside(ctx context.Context, d *damaged) error {
+func setAside(ctx context.Context, t *tx, d *damaged) error {
 	update, ok := aside[d.table]
 	if !ok {
 		return d
@@ -47,5 +47,5 @@ func (t *tx) setAside(ctx context.Context, d *damaged) error {
 	if n == 0 {
 		return d
 	}
-	return t.deadLetter(ctx, d.table, d.id, d.why)
+	return deadLetter(ctx, t, d.table, d.id, d.why)
 }

@@ -30,22 +30,22 @@ const isOpen = `o.state IN ('pending', 'sending')`
 
 // Enqueue is described at reply.Outbox.
 func (v Outbox) Enqueue(ctx context.Context, outs []chat.Out) error {
-	return v.write(ctx, func(ctx context.Context, t *tx) error { return t.enqueue(ctx, outs) })
+	return v.write(ctx, func(ctx context.Context, t *tx) error { return enqueue(ctx, t, outs) })
 }
 
 // enqueue stores rows in their order. Within a turn the ledger numbers them:
 // what is said about a turn comes from several places, and each counts from
 // one.
-func (t *tx) enqueue(ctx context.Context, outs []chat.Out) error {
+func enqueue(ctx context.Context, t *tx, outs []chat.Out) error {
 	for _, o := range outs {
-		if err := t.insertOut(ctx, o); err != nil {
+		if err := insertOut(ctx, t, o); err != nil {
 			return fmt.Errorf("enqueue %s: %w", o.Key, err)
 		}
 	}
 	return nil
 }
 
-func (t *tx) insertOut(ctx context.Context, o chat.Out) error {
+func insertOut(ctx context.Context, t *tx, o chat.Out) error {
 	body, crc, err := seal(o.Part)
 	if err != nil {
 		return err
@@ -120,11 +120,11 @@ func (v Outbox) Sending(ctx context.Context, id int64) (u *chat.Unsure, err erro
 		}
 		switch in.state { //nolint:exhaustive // all others are closed
 		case chat.OutPending:
-			if in.since, err = t.highest(ctx, in); err != nil {
+			if in.since, err = highestKnown(ctx, t, in); err != nil {
 				return err
 			}
 		case chat.OutSending:
-			if u, err = t.unsure(ctx, in); err != nil {
+			if u, err = knownSince(ctx, t, in); err != nil {
 				return err
 			}
 		default:
@@ -136,9 +136,9 @@ func (v Outbox) Sending(ctx context.Context, id int64) (u *chat.Unsure, err erro
 	return u, err
 }
 
-// highest is the highest number known in an id space; 0 where ids carry no
+// highestKnown is the highest number known in an id space; 0 where ids carry no
 // order.
-func (t *tx) highest(ctx context.Context, in intent) (int64, error) {
+func highestKnown(ctx context.Context, t *tx, in intent) (int64, error) {
 	if in.space == "" {
 		return 0, nil
 	}
@@ -147,10 +147,10 @@ func (t *tx) highest(ctx context.Context, in intent) (int64, error) {
 	(SELECT coalesce(max(num), 0) FROM receipt WHERE account = ?1 AND space = ?2 AND num > 0))`, in.account, in.space)
 }
 
-// unsure is what is known about the id space since the first intent. A click
+// knownSince is what is known about the id space since the first intent. A click
 // does not count: it names one of our own messages, perhaps the very one that
 // is looked for.
-func (t *tx) unsure(ctx context.Context, in intent) (*chat.Unsure, error) {
+func knownSince(ctx context.Context, t *tx, in intent) (*chat.Unsure, error) {
 	u := &chat.Unsure{Since: in.since}
 	if in.space == "" {
 		return u, nil
@@ -196,10 +196,10 @@ WHERE o.id = ?1 AND `+isOpen, sure, micros(at), reason)
 
 // change changes an open row; chat.Conflict when it is not open any more.
 func (v Outbox) change(ctx context.Context, id int64, update string, args ...any) error {
-	return v.write(ctx, func(ctx context.Context, t *tx) error { return t.changeOut(ctx, id, update, args...) })
+	return v.write(ctx, func(ctx context.Context, t *tx) error { return changeOut(ctx, t, id, update, args...) })
 }
 
-func (t *tx) changeOut(ctx context.Context, id int64, update string, args ...any) error {
+func changeOut(ctx context.Context, t *tx, id int64, update string, args ...any) error {
 	n, err := t.exec(ctx, update, append([]any{id}, args...)...)
 	if err != nil {
 		return fmt.Errorf("change outbox row %d: %w", id, err)

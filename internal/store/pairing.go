@@ -38,7 +38,7 @@ func (v People) NewPairing(ctx context.Context, p Pairing) error {
 		if err != nil {
 			return fmt.Errorf("new pairing: %w", err)
 		}
-		return t.audit(ctx, p.By, "pairing", fmt.Sprintf("%s %s", p.Role, p.Account))
+		return writeAudit(ctx, t, p.By, "pairing", fmt.Sprintf("%s %s", p.Role, p.Account))
 	})
 }
 
@@ -72,7 +72,7 @@ func (v People) Redeem(ctx context.Context, account string, p chat.Person, code 
 	var refused error // what the sender is told; the count of tries is kept
 	err = v.accept(ctx, func(ctx context.Context, t *tx) error {
 		role, refused = chat.RoleNone, nil
-		tries, err := t.tries(ctx, account, p.ID, now)
+		tries, err := countTries(ctx, t, account, p.ID, now)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (v People) Redeem(ctx context.Context, account string, p chat.Person, code 
 			refused = chat.E(chat.Full, "", fmt.Errorf("%d wrong codes", tries))
 			return nil
 		}
-		role, refused, err = t.redeem(ctx, account, p, code, now)
+		role, refused, err = redeemCode(ctx, t, account, p, code, now)
 		if err != nil || chat.CodeOf(refused) != chat.Denied {
 			return err
 		}
@@ -95,8 +95,8 @@ ON CONFLICT (account, person) DO UPDATE SET tries = ?4, since = CASE ?4 WHEN 1 T
 	return role, err
 }
 
-// tries is how many wrong codes a sender has sent within the window.
-func (t *tx) tries(ctx context.Context, account, person string, now time.Time) (int, error) {
+// countTries is how many wrong codes a sender has sent within the window.
+func countTries(ctx context.Context, t *tx, account, person string, now time.Time) (int, error) {
 	n, err := first(ctx, t, value[int], `SELECT tries FROM pairing_try WHERE account = ? AND person = ? AND since > ?`,
 		account, person, micros(now.Add(-pairingWindow)))
 	if chat.CodeOf(err) == chat.Missing {
@@ -105,7 +105,7 @@ func (t *tx) tries(ctx context.Context, account, person string, now time.Time) (
 	return n, err
 }
 
-func (t *tx) redeem(ctx context.Context, account string, p chat.Person, code string, now time.Time) (_ chat.Role, refused, err error) {
+func redeemCode(ctx context.Context, t *tx, account string, p chat.Person, code string, now time.Time) (_ chat.Role, refused, err error) {
 	s, err := first(ctx, t, func(r row) (s storedPairing, err error) {
 		return s, r.Scan(&s.id, &s.role, &s.by, fromMicros(&s.expires), fromMicros(&s.used), &s.usedBy)
 	}, `SELECT id, role, made_by, expires_at, used_at, used_by FROM pairing WHERE hash = ? AND account IN ('', ?)`, hashCode(code), account)
@@ -121,7 +121,7 @@ func (t *tx) redeem(ctx context.Context, account string, p chat.Person, code str
 		return "", chat.E(chat.Denied, "", fmt.Errorf("pairing %d is used", s.id)), nil
 	}
 	g := chat.Grant{Account: account, Person: p.ID, Role: s.role, By: "pairing by " + s.by}
-	old, err := t.liveGrant(ctx, g)
+	old, err := liveGrant(ctx, t, g)
 	switch {
 	case err != nil && chat.CodeOf(err) != chat.Missing:
 		return "", nil, fmt.Errorf("find grant: %w", err)
@@ -130,19 +130,19 @@ func (t *tx) redeem(ctx context.Context, account string, p chat.Person, code str
 	case err == nil && old.Role.Covers(s.role): // a code never takes rights away
 		g = old
 	default:
-		if g, err = t.grant(ctx, g); err != nil {
+		if g, err = makeGrant(ctx, t, g); err != nil {
 			return "", nil, err
 		}
 	}
-	return g.Role, nil, t.usePairing(ctx, s.id, account, p, now)
+	return g.Role, nil, usePairing(ctx, t, s.id, account, p, now)
 }
 
-func (t *tx) usePairing(ctx context.Context, id int64, account string, p chat.Person, now time.Time) error {
+func usePairing(ctx context.Context, t *tx, id int64, account string, p chat.Person, now time.Time) error {
 	if _, err := t.exec(ctx, `UPDATE pairing SET used_by = ?, used_at = ? WHERE id = ?`, account+"/"+p.ID, micros(now), id); err != nil {
 		return fmt.Errorf("use pairing %d: %w", id, err)
 	}
 	if _, err := t.exec(ctx, `DELETE FROM pairing_try WHERE account = ? AND person = ?`, account, p.ID); err != nil {
 		return fmt.Errorf("forget tries: %w", err)
 	}
-	return t.seePerson(ctx, account, p, chat.Place{})
+	return seePerson(ctx, t, account, p, chat.Place{})
 }

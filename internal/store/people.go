@@ -47,24 +47,24 @@ func (v People) Grants(ctx context.Context) (gs []chat.Grant, err error) {
 // stranger there is one no longer.
 func (v People) Grant(ctx context.Context, g chat.Grant) (made chat.Grant, err error) {
 	err = v.write(ctx, func(ctx context.Context, t *tx) (err error) {
-		made, err = t.grant(ctx, g)
+		made, err = makeGrant(ctx, t, g)
 		return err
 	})
 	return made, err
 }
 
-func (t *tx) grant(ctx context.Context, g chat.Grant) (chat.Grant, error) {
+func makeGrant(ctx context.Context, t *tx, g chat.Grant) (chat.Grant, error) {
 	if g.Person == "" || !g.Role.Covers(chat.RoleViewer) {
 		return g, chat.E(chat.Invalid, "", fmt.Errorf("a grant needs a person and a role, not %q and %q", g.Person, g.Role))
 	}
-	old, err := t.liveGrant(ctx, g)
+	old, err := liveGrant(ctx, t, g)
 	switch {
 	case err != nil && chat.CodeOf(err) != chat.Missing:
 		return g, fmt.Errorf("find grant: %w", err)
 	case err == nil && old.Role == g.Role:
 		return old, nil
 	case err == nil:
-		if err := t.revoke(ctx, old.ID, g.By); err != nil {
+		if err := revokeGrant(ctx, t, old.ID, g.By); err != nil {
 			return g, err
 		}
 	}
@@ -79,11 +79,11 @@ func (t *tx) grant(ctx context.Context, g chat.Grant) (chat.Grant, error) {
 	if err != nil {
 		return g, fmt.Errorf("forget stranger: %w", err)
 	}
-	return g, t.audit(ctx, g.By, "grant", fmt.Sprintf("%d %s %s/%s %s", g.ID, g.Role, g.Account, g.Chat, g.Person))
+	return g, writeAudit(ctx, t, g.By, "grant", fmt.Sprintf("%d %s %s/%s %s", g.ID, g.Role, g.Account, g.Chat, g.Person))
 }
 
 // liveGrant is the grant in force for the person and chat of g.
-func (t *tx) liveGrant(ctx context.Context, g chat.Grant) (chat.Grant, error) {
+func liveGrant(ctx context.Context, t *tx, g chat.Grant) (chat.Grant, error) {
 	return first(ctx, t, scanGrant, `SELECT `+grantCols+` WHERE account = ? AND chat = ? AND person = ? AND revoked_at = 0`,
 		g.Account, g.Chat, g.Person)
 }
@@ -91,10 +91,10 @@ func (t *tx) liveGrant(ctx context.Context, g chat.Grant) (chat.Grant, error) {
 // Revoke ends a grant, for good: a later grant is another row. chat.Missing:
 // there is none in force with that id.
 func (v People) Revoke(ctx context.Context, id int64, by string) error {
-	return v.write(ctx, func(ctx context.Context, t *tx) error { return t.revoke(ctx, id, by) })
+	return v.write(ctx, func(ctx context.Context, t *tx) error { return revokeGrant(ctx, t, id, by) })
 }
 
-func (t *tx) revoke(ctx context.Context, id int64, by string) error {
+func revokeGrant(ctx context.Context, t *tx, id int64, by string) error {
 	n, err := t.exec(ctx, `UPDATE access SET revoked_at = ? WHERE id = ? AND revoked_at = 0`, micros(t.now), id)
 	if err != nil {
 		return fmt.Errorf("revoke grant %d: %w", id, err)
@@ -102,7 +102,7 @@ func (t *tx) revoke(ctx context.Context, id int64, by string) error {
 	if n == 0 {
 		return missing("grant", id)
 	}
-	return t.audit(ctx, by, "revoke", fmt.Sprint(id))
+	return writeAudit(ctx, t, by, "revoke", fmt.Sprint(id))
 }
 
 // WasRevoked reports whether the person had a grant there that was taken back
@@ -114,6 +114,17 @@ WHERE account = ? AND chat = ? AND person = ?`, account, chatID, person)
 		return err
 	})
 	return was, err
+}
+
+// DirectPlace returns the direct chat of a person who has written to the bot;
+// chat.Missing.
+func (v People) DirectPlace(ctx context.Context, account, id string) (p chat.Place, err error) {
+	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		p, err = first(ctx, h, scanPlace, `SELECT `+placeCols+` FROM person w JOIN place p ON p.id = w.direct
+WHERE w.account = ? AND w.ext = ?`, account, id)
+		return err
+	})
+	return p, err
 }
 
 // OwnerPlaces returns the direct chats of the owners of all accounts who have

@@ -228,6 +228,11 @@ func TestOwnersAreReachedInTheirDirectChats(t *testing.T) {
 	if len(ps) != 1 || ps[0] != m.Place {
 		t.Errorf("places %+v", ps)
 	}
+	if p := ok[chat.Place](t)(l.People().DirectPlace(ctx, "bot", "ann")); p != m.Place {
+		t.Errorf("direct chat %+v", p)
+	}
+	_, err := l.People().DirectPlace(ctx, "bot", "bob")
+	wantCode(t, err, chat.Missing)
 	p := ok[chat.Person](t)(l.People().Person(ctx, "bot", "ann"))
 	if p.Name != "Ann" || p.Lang != "en" {
 		t.Errorf("person %+v", p)

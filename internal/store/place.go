@@ -38,11 +38,11 @@ WHERE p.account = ? AND p.chat = ? AND p.thread = ? AND p.person = ?`
 
 // seePlace finds the row of a place, or makes it together with its
 // conversation, and keeps what the platform says about it up to date.
-func (t *tx) seePlace(ctx context.Context, p chat.Place) (known, error) {
+func seePlace(ctx context.Context, t *tx, p chat.Place) (known, error) {
 	k, err := first(ctx, t, scanKnown, findPlace, p.Account, p.Chat, p.Thread, p.Person)
 	switch {
 	case chat.CodeOf(err) == chat.Missing:
-		return t.newPlace(ctx, p)
+		return newPlace(ctx, t, p)
 	case err != nil:
 		return known{}, fmt.Errorf("find place: %w", err)
 	}
@@ -62,7 +62,7 @@ func (t *tx) seePlace(ctx context.Context, p chat.Place) (known, error) {
 	return k, nil
 }
 
-func (t *tx) newPlace(ctx context.Context, p chat.Place) (known, error) {
+func newPlace(ctx context.Context, t *tx, p chat.Place) (known, error) {
 	conv, err := t.insert(ctx, `INSERT INTO conversation (at) VALUES (?)`, micros(t.now))
 	if err != nil {
 		return known{}, fmt.Errorf("new conversation: %w", err)
@@ -76,7 +76,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, p.Platform, p.Account, p.Chat, p.Thread, p.
 }
 
 // unpark lets the rows of a chat be sent again.
-func (t *tx) unpark(ctx context.Context, account, chatID string) error {
+func unpark(ctx context.Context, t *tx, account, chatID string) error {
 	_, err := t.exec(ctx, `UPDATE place SET parked = 0 WHERE account = ? AND chat = ? AND parked = 1`, account, chatID)
 	return err
 }
@@ -88,7 +88,7 @@ func (v Places) Ensure(ctx context.Context, p chat.Place) (chat.Place, int64, er
 	err := v.write(ctx, func(ctx context.Context, t *tx) (err error) {
 		k, err = first(ctx, t, scanKnown, findPlace, p.Account, p.Chat, p.Thread, p.Person)
 		if chat.CodeOf(err) == chat.Missing {
-			k, err = t.newPlace(ctx, p)
+			k, err = newPlace(ctx, t, p)
 		}
 		return err
 	})

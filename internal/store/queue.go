@@ -10,14 +10,14 @@ import (
 // Withdraw is described at router.QueueControl.
 func (v Turns) Withdraw(ctx context.Context, turn int64, outs []chat.Out) error {
 	return v.write(ctx, func(ctx context.Context, t *tx) error {
-		if err := t.withdraw(ctx, turn); err != nil {
+		if err := withdraw(ctx, t, turn); err != nil {
 			return err
 		}
-		return t.enqueue(ctx, outs)
+		return enqueue(ctx, t, outs)
 	})
 }
 
-func (t *tx) withdraw(ctx context.Context, turn int64) error {
+func withdraw(ctx context.Context, t *tx, turn int64) error {
 	n, err := t.exec(ctx, `UPDATE turn SET state = 'withdrawn', ended_at = ? WHERE id = ? AND state = 'queued'`, micros(t.now), turn)
 	if err != nil {
 		return fmt.Errorf("withdraw turn %d: %w", turn, err)

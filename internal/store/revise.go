@@ -12,7 +12,7 @@ import (
 // piece, so that the history shows what was asked.
 func (v Inbox) Revise(ctx context.Context, place int64, msg, text string) (turn int64, err error) {
 	err = v.write(ctx, func(ctx context.Context, t *tx) error {
-		in, q, err := t.queuedPiece(ctx, place, msg)
+		in, q, err := queuedPiece(ctx, t, place, msg)
 		if err != nil {
 			return err
 		}
@@ -22,10 +22,10 @@ func (v Inbox) Revise(ctx context.Context, place int64, msg, text string) (turn 
 				q.Input.Pieces[i].Text = text
 			}
 		}
-		if err := t.setInput(ctx, q.ID, q.Input); err != nil {
+		if err := setInput(ctx, t, q.ID, q.Input); err != nil {
 			return err
 		}
-		return t.setText(ctx, in, text)
+		return setText(ctx, t, in, text)
 	})
 	return turn, err
 }
@@ -33,7 +33,7 @@ func (v Inbox) Revise(ctx context.Context, place int64, msg, text string) (turn 
 // Recall is described at router.Inbox.
 func (v Inbox) Recall(ctx context.Context, place int64, msg string) (turn int64, err error) {
 	err = v.write(ctx, func(ctx context.Context, t *tx) error {
-		in, q, err := t.queuedPiece(ctx, place, msg)
+		in, q, err := queuedPiece(ctx, t, place, msg)
 		if err != nil {
 			return err
 		}
@@ -43,19 +43,19 @@ func (v Inbox) Recall(ctx context.Context, place int64, msg string) (turn int64,
 			return fmt.Errorf("withdraw message: %w", err)
 		}
 		if len(q.Input.Pieces) == 0 {
-			return t.withdraw(ctx, q.ID)
+			return withdraw(ctx, t, q.ID)
 		}
 		if _, err := t.exec(ctx, `DELETE FROM turn_input WHERE inbound = ?`, in); err != nil {
 			return fmt.Errorf("unbind message: %w", err)
 		}
-		return t.setInput(ctx, q.ID, q.Input)
+		return setInput(ctx, t, q.ID, q.Input)
 	})
 	return turn, err
 }
 
 // queuedPiece finds the message behind a platform message and the queued turn
 // that it is an input of.
-func (t *tx) queuedPiece(ctx context.Context, place int64, msg string) (inbound int64, q chat.Turn, err error) {
+func queuedPiece(ctx context.Context, t *tx, place int64, msg string) (inbound int64, q chat.Turn, err error) {
 	inbound, err = first(ctx, t, value[int64], `SELECT i.id FROM inbound i JOIN turn_input x ON x.inbound = i.id
 JOIN turn t ON t.id = x.turn
 WHERE i.place = ? AND i.msg = ? AND i.kind = 'text' AND t.state = 'queued' ORDER BY i.id DESC LIMIT 1`, place, msg)
@@ -66,7 +66,7 @@ WHERE i.place = ? AND i.msg = ? AND i.kind = 'text' AND t.state = 'queued' ORDER
 	return inbound, q, err
 }
 
-func (t *tx) setInput(ctx context.Context, turn int64, in chat.Input) error {
+func setInput(ctx context.Context, t *tx, turn int64, in chat.Input) error {
 	body, crc, err := seal(in)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func (t *tx) setInput(ctx context.Context, turn int64, in chat.Input) error {
 	return nil
 }
 
-func (t *tx) setText(ctx context.Context, inbound int64, text string) error {
+func setText(ctx context.Context, t *tx, inbound int64, text string) error {
 	in, err := first(ctx, t, scanInbound, `SELECT `+inboundCols+` WHERE i.id = ?`, inbound)
 	if err != nil {
 		return err

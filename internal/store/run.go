@@ -28,13 +28,13 @@ func (v Runs) Claim(ctx context.Context, turn int64, s chat.AttemptState) (a cha
 		if n == 0 {
 			return conflict("turn", turn)
 		}
-		a, err = t.newAttempt(ctx, turn, s)
+		a, err = newAttempt(ctx, t, turn, s)
 		return err
 	})
 	return a, err
 }
 
-func (t *tx) newAttempt(ctx context.Context, turn int64, s chat.AttemptState) (chat.Attempt, error) {
+func newAttempt(ctx context.Context, t *tx, turn int64, s chat.AttemptState) (chat.Attempt, error) {
 	no, err := first(ctx, t, value[int], `SELECT coalesce(max(no), 0) + 1 FROM attempt WHERE turn = ?`, turn)
 	if err != nil {
 		return chat.Attempt{}, fmt.Errorf("count attempts: %w", err)
@@ -90,7 +90,7 @@ func (v Runs) Rebind(ctx context.Context, turn, session int64) error {
 // last turn.
 func (v Runs) Uninvited(ctx context.Context, session, place int64) (q chat.Turn, a chat.Attempt, err error) {
 	err = v.write(ctx, func(ctx context.Context, t *tx) error {
-		s, err := t.sessionByID(ctx, session)
+		s, err := sessionByID(ctx, t, session)
 		if err != nil {
 			return err
 		}
@@ -104,14 +104,14 @@ func (v Runs) Uninvited(ctx context.Context, session, place int64) (q chat.Turn,
 			Conversation: s.Conversation, Session: session,
 			Place: chat.Place{ID: place}, Origin: chat.OriginAgent,
 		}
-		id, err := t.newTurn(ctx, n, chat.TurnRunning)
+		id, err := newTurn(ctx, t, n, chat.TurnRunning)
 		if err != nil {
 			return fmt.Errorf("new uninvited turn: %w", err)
 		}
-		if a, err = t.newAttempt(ctx, id, chat.AttemptSent); err != nil {
+		if a, err = newAttempt(ctx, t, id, chat.AttemptSent); err != nil {
 			return err
 		}
-		q, err = t.turnByID(ctx, id)
+		q, err = turnByID(ctx, t, id)
 		return err
 	})
 	return q, a, err

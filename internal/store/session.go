@@ -19,7 +19,7 @@ func scanSession(r row) (chat.Session, error) {
 	return s, err
 }
 
-func (t *tx) sessionByID(ctx context.Context, id int64) (chat.Session, error) {
+func sessionByID(ctx context.Context, t *tx, id int64) (chat.Session, error) {
 	s, err := first(ctx, t, scanSession, `SELECT `+sessionCols+` WHERE s.id = ?`, id)
 	if err != nil {
 		return s, fmt.Errorf("session %d: %w", id, err)
@@ -49,29 +49,29 @@ func (v Sessions) Sessions(ctx context.Context, conversation int64) (ss []chat.S
 func (v Sessions) StartSession(ctx context.Context, n chat.NewSession) (s chat.Session, err error) {
 	err = v.write(ctx, func(ctx context.Context, t *tx) error {
 		if n.Cause > 0 {
-			s, err = t.sessionOf(ctx, n.Cause)
+			s, err = sessionOf(ctx, t, n.Cause)
 			if err == nil || chat.CodeOf(err) != chat.Missing {
 				return err
 			}
 		}
-		c, err := t.conversationByID(ctx, n.Conversation)
+		c, err := conversationByID(ctx, t, n.Conversation)
 		if err != nil {
 			return err
 		}
-		if s, err = t.newSession(ctx, n); err != nil {
+		if s, err = newSession(ctx, t, n); err != nil {
 			return err
 		}
-		return t.makeCurrent(ctx, c, s.ID)
+		return makeCurrent(ctx, t, c, s.ID)
 	})
 	return s, err
 }
 
 // sessionOf finds the session that a cause has made.
-func (t *tx) sessionOf(ctx context.Context, cause int64) (chat.Session, error) {
+func sessionOf(ctx context.Context, t *tx, cause int64) (chat.Session, error) {
 	return first(ctx, t, scanSession, `SELECT `+sessionCols+` WHERE s.cause = ? AND s.cause <> 0`, cause)
 }
 
-func (t *tx) newSession(ctx context.Context, n chat.NewSession) (chat.Session, error) {
+func newSession(ctx context.Context, t *tx, n chat.NewSession) (chat.Session, error) {
 	seed, err := uuid.NewRandom()
 	if err != nil {
 		return chat.Session{}, fmt.Errorf("choose a seed: %w", err)
@@ -83,11 +83,11 @@ VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)`,
 	if err != nil {
 		return chat.Session{}, fmt.Errorf("new session: %w", err)
 	}
-	return t.sessionByID(ctx, id)
+	return sessionByID(ctx, t, id)
 }
 
 // makeCurrent makes a session current and remembers the one that was.
-func (t *tx) makeCurrent(ctx context.Context, c chat.Conversation, session int64) error {
+func makeCurrent(ctx context.Context, t *tx, c chat.Conversation, session int64) error {
 	_, err := t.exec(ctx, `UPDATE conversation SET previous = CASE session WHEN 0 THEN previous ELSE session END, session = ?
 WHERE id = ?`, session, c.ID)
 	if err != nil {
@@ -99,11 +99,11 @@ WHERE id = ?`, session, c.ID)
 // UseSession is described at router.Conversations.
 func (v Sessions) UseSession(ctx context.Context, conversation, session int64) (s chat.Session, err error) {
 	err = v.write(ctx, func(ctx context.Context, t *tx) error {
-		c, err := t.conversationByID(ctx, conversation)
+		c, err := conversationByID(ctx, t, conversation)
 		if err != nil {
 			return err
 		}
-		if s, err = t.sessionByID(ctx, session); err != nil {
+		if s, err = sessionByID(ctx, t, session); err != nil {
 			return err
 		}
 		switch {
@@ -115,7 +115,7 @@ func (v Sessions) UseSession(ctx context.Context, conversation, session int64) (
 		if c.Session == session {
 			return nil
 		}
-		if err := t.makeCurrent(ctx, c, session); err != nil {
+		if err := makeCurrent(ctx, t, c, session); err != nil {
 			return err
 		}
 		if _, err := t.exec(ctx, `UPDATE session SET used_at = ? WHERE id = ?`, micros(t.now), session); err != nil {
@@ -131,11 +131,11 @@ func (v Sessions) UseSession(ctx context.Context, conversation, session int64) (
 // Lose is described at session.Ledger.
 func (v Sessions) Lose(ctx context.Context, session int64) (next chat.Session, err error) {
 	err = v.write(ctx, func(ctx context.Context, t *tx) error {
-		s, err := t.sessionByID(ctx, session)
+		s, err := sessionByID(ctx, t, session)
 		if err != nil {
 			return err
 		}
-		if next, err = t.successor(ctx, s); err != nil {
+		if next, err = successorOf(ctx, t, s); err != nil {
 			return err
 		}
 		if _, err := t.exec(ctx, `UPDATE turn SET session = ? WHERE session = ? AND state = 'queued'`, next.ID, session); err != nil {
@@ -147,12 +147,12 @@ func (v Sessions) Lose(ctx context.Context, session int64) (next chat.Session, e
 	return next, err
 }
 
-// successor finds the session that took over from a lost one, over as many
+// successorOf finds the session that took over from a lost one, over as many
 // losses as there were, or makes it.
-func (t *tx) successor(ctx context.Context, s chat.Session) (chat.Session, error) {
+func successorOf(ctx context.Context, t *tx, s chat.Session) (chat.Session, error) {
 	first := s.ID
 	for s.ID == first || s.State == chat.SessionLost {
-		next, err := t.sessionOf(ctx, -s.ID)
+		next, err := sessionOf(ctx, t, -s.ID)
 		switch {
 		case err == nil:
 			s = next
@@ -163,7 +163,7 @@ func (t *tx) successor(ctx context.Context, s chat.Session) (chat.Session, error
 		if _, err := t.exec(ctx, `UPDATE session SET state = 'lost' WHERE id = ?`, s.ID); err != nil {
 			return next, fmt.Errorf("lose session %d: %w", s.ID, err)
 		}
-		return t.newSession(ctx, chat.NewSession{
+		return newSession(ctx, t, chat.NewSession{
 			Conversation: s.Conversation, Agent: s.Agent, Workspace: s.Workspace, Model: s.Model, Mode: s.Mode,
 			Title: s.Title, Recap: true, Cause: -s.ID,
 		})

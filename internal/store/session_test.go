@@ -91,6 +91,11 @@ func TestLostSessionHasOneSuccessor(t *testing.T) {
 	}
 	_, err := l.Sessions().UseSession(ctx, s.Conversation, s.ID)
 	wantCode(t, err, chat.NoSession)
+	must(t, l.Sessions().Bind(ctx, next.ID, "native", chat.Settings{Model: "m", Mode: "plan"}))
+	must(t, l.Sessions().Bind(ctx, next.ID, "", chat.Settings{Model: "n"}))
+	if got := ok[chat.Session](t)(l.Sessions().SessionByID(ctx, next.ID)); got.NativeID != "native" || got.Model != "n" || got.Mode != "plan" {
+		t.Errorf("an empty value overwrote a known one: %+v", got)
+	}
 	must(t, l.Sessions().Recapped(ctx, next.ID))
 	if got := ok[chat.Session](t)(l.Sessions().SessionByID(ctx, next.ID)); got.Recap {
 		t.Error("the recap is asked for again")

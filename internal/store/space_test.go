@@ -130,8 +130,14 @@ func TestBallastPaysForTheEnd(t *testing.T) {
 	m := l.say(0)[0]
 	other := filepath.Join(dir, "other") // somebody else fills the disk
 	must(t, fillFile(other, freeSpace(dir)-200<<10))
-	n := l.fillUp(1)
+	// The write that finds the disk full is not lost, nor are those after it
+	// that bring something to its end; what is new is refused.
+	must(t, l.Outbox().Enqueue(t.Context(), []chat.Out{{Key: "full", Place: m.Place, Part: chat.Part{Text: strings.Repeat("z", 400_000)}}}))
 	wantHealth(t, states, false)
+	n := l.fillUp(1)
+	if n != 1 {
+		t.Errorf("%d new messages were taken after the disk was full", n-1)
+	}
 	if _, err := os.Stat(filepath.Join(dir, "ballast")); !os.IsNotExist(err) {
 		t.Errorf("the ballast is still there: %v", err)
 	}

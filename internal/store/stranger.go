@@ -14,7 +14,7 @@ const strangerLimit = 1000
 type seenStranger struct{ told, count int64 }
 
 // forgetStrangers keeps those who wrote last.
-func (t *tx) forgetStrangers(ctx context.Context) error {
+func forgetStrangers(ctx context.Context, t *tx) error {
 	_, err := t.exec(ctx, `DELETE FROM stranger WHERE id IN (SELECT id FROM stranger ORDER BY last_at DESC, id DESC LIMIT -1 OFFSET ?)`, strangerLimit)
 	if err != nil {
 		return fmt.Errorf("forget strangers: %w", err)
@@ -36,7 +36,7 @@ RETURNING notified_at, count`, m.Place.Account, m.Place.Chat, m.Sender.ID, m.Sen
 			return fmt.Errorf("note stranger: %w", err)
 		}
 		if s.count == 1 {
-			if err := t.forgetStrangers(ctx); err != nil {
+			if err := forgetStrangers(ctx, t); err != nil {
 				return err
 			}
 		}

@@ -22,17 +22,17 @@ func (v Outbox) Bury(ctx context.Context, id int64, s chat.OutState, reason stri
 		return chat.E(chat.Invalid, "", fmt.Errorf("a row is not buried as %s", s))
 	}
 	return v.write(ctx, func(ctx context.Context, t *tx) error {
-		if err := t.changeOut(ctx, id, `UPDATE outbox AS o SET state = ?2, error = ?3 WHERE o.id = ?1 AND `+isOpen, s, reason); err != nil {
+		if err := changeOut(ctx, t, id, `UPDATE outbox AS o SET state = ?2, error = ?3 WHERE o.id = ?1 AND `+isOpen, s, reason); err != nil {
 			return err
 		}
 		if s != chat.OutDead {
 			return nil
 		}
-		return t.deadLetter(ctx, "outbox", id, reason)
+		return deadLetter(ctx, t, "outbox", id, reason)
 	})
 }
 
-func (t *tx) deadLetter(ctx context.Context, kind string, ref int64, reason string) error {
+func deadLetter(ctx context.Context, t *tx, kind string, ref int64, reason string) error {
 	_, err := t.exec(ctx, `INSERT INTO dead (kind, ref, reason, at) VALUES (?, ?, ?, ?)`, kind, ref, reason, micros(t.now))
 	if err != nil {
 		return fmt.Errorf("dead letter: %w", err)

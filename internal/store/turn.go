@@ -33,17 +33,17 @@ const mayStart = `t.state = 'queued' AND t.held = 0 AND NOT EXISTS (
 // NewTurn is described at router.Turns.
 func (v Turns) NewTurn(ctx context.Context, n chat.NewTurn) (q chat.Turn, err error) {
 	err = v.write(ctx, func(ctx context.Context, t *tx) error {
-		id, err := t.newTurn(ctx, n, chat.TurnQueued)
+		id, err := newTurn(ctx, t, n, chat.TurnQueued)
 		if err != nil {
 			return fmt.Errorf("new turn: %w", err)
 		}
-		q, err = t.turnByID(ctx, id)
+		q, err = turnByID(ctx, t, id)
 		return err
 	})
 	return q, err
 }
 
-func (t *tx) newTurn(ctx context.Context, n chat.NewTurn, s chat.TurnState) (int64, error) {
+func newTurn(ctx context.Context, t *tx, n chat.NewTurn, s chat.TurnState) (int64, error) {
 	body, crc, err := seal(n.Input)
 	if err != nil {
 		return 0, err
@@ -73,13 +73,13 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	} else if err != nil {
 		return 0, err
 	}
-	return id, t.bind(ctx, id, n.Inbound)
+	return id, bindInputs(ctx, t, id, n.Inbound)
 }
 
-// bind makes messages the inputs of a turn, all of them or none.
-func (t *tx) bind(ctx context.Context, turn int64, inbound []int64) error {
+// bindInputs makes messages the inputs of a turn, all of them or none.
+func bindInputs(ctx context.Context, t *tx, turn int64, inbound []int64) error {
 	for _, in := range inbound {
-		ok, err := t.settle(ctx, in, chat.InboundTurn, chat.CodeNone)
+		ok, err := settleOne(ctx, t, in, chat.InboundTurn, chat.CodeNone)
 		if err != nil {
 			return err
 		}
@@ -95,7 +95,7 @@ func (t *tx) bind(ctx context.Context, turn int64, inbound []int64) error {
 	return nil
 }
 
-func (t *tx) turnByID(ctx context.Context, id int64) (chat.Turn, error) {
+func turnByID(ctx context.Context, t *tx, id int64) (chat.Turn, error) {
 	return first(ctx, t, scanTurn, `SELECT `+turnCols+` WHERE t.id = ?`, id)
 }
 
