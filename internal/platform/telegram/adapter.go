@@ -185,7 +185,7 @@ func (a *Adapter) Traits() platform.Traits {
 		React:              true,
 		Settles:            true,
 		Commands:           true,
-		PerChat:            platform.Rate{Every: time.Second, Burst: 3},
+		PerChat:            platform.Rate{Every: time.Second, Burst: 2},
 		PerGroup:           platform.Rate{Every: 4 * time.Second, Burst: 5},
 		PerAccount:         platform.Rate{Every: 40 * time.Millisecond, Burst: 5},
 		ProgressEvery:      1600 * time.Millisecond,

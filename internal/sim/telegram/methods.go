@@ -45,7 +45,7 @@ func (s *Server) dispatch(b *bot, method string, p params, call *Call) (any, *re
 	case "setMyCommands":
 		return s.setCommands(b, p)
 	case "getMyCommands":
-		return []any{}, nil
+		return b.menu(p.str("language_code")), nil
 	case "getChat":
 		c, no := s.target(b, p, false)
 		if no != nil {
@@ -374,8 +374,18 @@ func (s *Server) setCommands(b *bot, p params) (any, *refusal) {
 			}
 		}
 	}
+	kept := []any{}
 	for _, c := range cs {
-		b.commands[c.Command] = c.Description
+		kept = append(kept, map[string]any{"command": c.Command, "description": c.Description})
 	}
+	b.commands[p.str("language_code")] = kept
 	return true, nil
+}
+
+// menu is the command menu of a language, as it was set.
+func (b *bot) menu(lang string) []any {
+	if m, ok := b.commands[lang]; ok {
+		return m
+	}
+	return []any{}
 }

@@ -2,8 +2,9 @@ package telegram
 
 import "time"
 
-// rates model the budgets: posts and edits together, 1 per second and chat
-// after a burst of three, 20 per minute and group, 30 per second and bot. A
+// rates model the budgets: posts and edits together, one per second and chat
+// after a short burst (at most 3 in any second, 5 in any 3 seconds), 20 per
+// minute and group, 30 per second and bot. A
 // caller that comes back before a told wait is over is counted.
 type rates struct {
 	chat       map[int64][]time.Time
@@ -44,7 +45,8 @@ func (s *Server) Violations() []Violation {
 func (r *rates) pause(chat int64, d time.Duration) { r.paused[chat] = time.Now().Add(d) }
 
 const (
-	chatBurst  = 3
+	chatSecond = 3 // in any second
+	chatThree  = 5 // in any three seconds
 	groupLimit = 20
 	botLimit   = 30
 	slack      = 20 * time.Millisecond // clocks of two processes
@@ -64,7 +66,7 @@ func (r *rates) admit(chat int64, group bool, method string) (time.Duration, boo
 		if n := len(hist); n >= groupLimit {
 			wait = time.Minute - now.Sub(hist[n-groupLimit])
 		}
-	} else if n := within(hist, now.Add(-chatBurst*time.Second)); n > chatBurst {
+	} else if within(hist, now.Add(slack-time.Second)) >= chatSecond || within(hist, now.Add(slack-3*time.Second)) >= chatThree {
 		wait = time.Second
 	}
 	r.bot = keep(r.bot, now.Add(-time.Second))

@@ -49,7 +49,7 @@ type bot struct {
 	webhook  bool
 	revoked  bool
 	queries  map[string]*query
-	commands map[string]string
+	commands map[string][]any // by language
 	nextQ    int64
 }
 
@@ -111,7 +111,7 @@ func (s *Server) AddBot(token, username string, privacy bool) {
 	var id int64
 	_, _ = fmt.Sscanf(token, "%d:", &id)
 	s.bots[token] = &bot{id: id, username: username, token: token, privacy: privacy, counter: 100, nextID: 1000,
-		queries: map[string]*query{}, commands: map[string]string{}}
+		queries: map[string]*query{}, commands: map[string][]any{}}
 }
 
 // Without switches rules off, to prove that tests notice.

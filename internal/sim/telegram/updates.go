@@ -22,6 +22,7 @@ func (s *Server) getUpdates(ctx context.Context, b *bot, p params) (any, *refusa
 	}
 	b.poll++
 	mine := b.poll
+	s.changed.Broadcast() // an older one ends now
 	if offset > 0 && offset <= b.nextID+10 {
 		b.updates = slices.DeleteFunc(b.updates, func(u update) bool { return u.id < offset })
 	}

@@ -68,6 +68,23 @@ func (c *Client) Status(ctx context.Context) (s api.Status, err error) {
 	return s, c.call(ctx, http.MethodGet, api.Control+"/status", nil, &s)
 }
 
+// Healthy is nil while the daemon takes messages.
+func (c *Client) Healthy(ctx context.Context) error {
+	r, err := c.request(ctx, http.MethodGet, "/healthz", nil)
+	if err != nil {
+		return err
+	}
+	resp, err := c.http.Do(r)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errLost, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return chat.E(chat.Unavailable, i18n.T(c.lang, "web.cli_unhealthy"), nil)
+	}
+	return nil
+}
+
 // Doctor returns what the running daemon found.
 func (c *Client) Doctor(ctx context.Context) (r api.Report, err error) {
 	return r, c.call(ctx, http.MethodGet, api.Control+"/doctor", nil, &r)
