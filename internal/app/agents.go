@@ -1,0 +1,136 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"cligate/internal/chat"
+	"cligate/internal/command"
+	"cligate/internal/session"
+	"cligate/internal/worker"
+)
+
+// probeLimit bounds the look at all installed agents.
+const probeLimit = 12 * time.Second
+
+// agents knows what is configured, what is installed and what each agent said
+// about itself. It implements command.Agents.
+type agents struct {
+	entries []agentEntry
+	drivers map[string]worker.Driver
+	live    func(session int64) (worker.Info, bool)
+
+	mu     sync.Mutex
+	probes map[string]probe
+	heard  map[string]worker.Info // what the last live worker of an agent said
+}
+
+type probe struct {
+	traits worker.Traits
+	err    error
+}
+
+func newAgents(entries []agentEntry) *agents {
+	a := &agents{entries: entries, drivers: map[string]worker.Driver{}, probes: map[string]probe{}, heard: map[string]worker.Info{}}
+	for _, e := range entries {
+		a.drivers[e.name] = e.driver
+	}
+	return a
+}
+
+// bind tells where live workers are found.
+func (a *agents) bind(m *session.Manager) { a.live = m.Live }
+
+// probeAll looks at every agent at once.
+func (a *agents) probeAll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	var wg sync.WaitGroup
+	for _, e := range a.entries {
+		wg.Go(func() {
+			t, err := e.driver.Probe(ctx)
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.probes[e.name] = probe{t, err}
+		})
+	}
+	wg.Wait()
+}
+
+// probed returns what is known about an agent.
+func (a *agents) probed(name string) (probe, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p, ok := a.probes[name]
+	return p, ok
+}
+
+// choose returns the default agent: the wanted one, or the first that is
+// installed and does not say that it is not logged in. The demo agent is last
+// and always there.
+func (a *agents) choose(ctx context.Context, wanted string, log *slog.Logger) (string, error) {
+	if wanted != "" {
+		if _, ok := a.drivers[wanted]; !ok {
+			return "", chat.E(chat.Unsupported, "agent "+wanted+" cannot be used yet: there is no driver for it", nil)
+		}
+		return wanted, nil
+	}
+	for _, e := range a.entries {
+		if e.extra {
+			continue
+		}
+		if e.installed != nil && !e.installed() {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, probeLimit)
+		t, err := e.driver.Probe(ctx)
+		cancel()
+		a.mu.Lock()
+		a.probes[e.name] = probe{t, err}
+		a.mu.Unlock()
+		switch {
+		case err != nil:
+			if chat.CodeOf(err) != chat.NotInstalled {
+				log.WarnContext(ctx, "an installed agent cannot be used", "agent", e.name, "err", err)
+			}
+		case !t.LoggedIn:
+			log.WarnContext(ctx, "an installed agent is not logged in", "agent", e.name, "hint", t.Hint)
+		default:
+			return e.name, nil
+		}
+	}
+	return "", errors.New("no agent can be used") // the demo agent makes this impossible
+}
+
+// List implements command.Agents.
+func (a *agents) List() []command.Agent {
+	out := make([]command.Agent, 0, len(a.entries))
+	for _, e := range a.entries {
+		p, known := a.probed(e.name)
+		if known && chat.CodeOf(p.err) == chat.NotInstalled {
+			continue
+		}
+		row := command.Agent{Name: e.name, Title: e.title, Ready: !known || p.err == nil && p.traits.LoggedIn, Hint: p.traits.Hint}
+		a.mu.Lock()
+		row.Models = a.heard[e.name].Models
+		a.mu.Unlock()
+		out = append(out, row)
+	}
+	return out
+}
+
+// Commands implements command.Agents.
+func (a *agents) Commands(agent string, session int64) []worker.Command {
+	if info, ok := a.live(session); ok {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.heard[agent] = info
+		return info.Commands
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.heard[agent].Commands
+}

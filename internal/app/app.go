@@ -1,0 +1,240 @@
+// Package app puts CliGate together: it opens everything in order, wires the
+// stations to each other, runs them, and ends them in order. It contains no
+// logic of its own beyond that, and it is the only package that imports
+// everything.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"cligate/internal/chat"
+	"cligate/internal/command"
+	"cligate/internal/config"
+	"cligate/internal/platform"
+	"cligate/internal/platform/telegram"
+	webchat "cligate/internal/platform/web"
+	"cligate/internal/receive"
+	"cligate/internal/reply"
+	"cligate/internal/router"
+	"cligate/internal/session"
+	"cligate/internal/store"
+	"cligate/internal/turn"
+	"cligate/internal/web"
+	"cligate/internal/worker/proc"
+	"cligate/internal/worker/proc/runner"
+)
+
+// WebAccount is the account of the built-in web chat.
+const WebAccount = "web"
+
+// streams is the most browsers that can listen at a time.
+const streams = 64
+
+// App is the assembled daemon.
+type App struct {
+	cfg     config.Config
+	version string
+	log     *slog.Logger
+	started time.Time
+
+	db      *store.DB
+	starter *proc.Starter
+	agents  *agents
+	agent   string // the default one
+	bots    []bot
+	core    core
+	web     *web.Server
+	owner   *owner
+}
+
+// core is the stations between the adapters and the agents.
+type core struct {
+	sessions *session.Manager
+	turns    *turn.Runner
+	voice    *reply.Voice
+	gate     *receive.Gate
+	router   *router.Router
+}
+
+// SocketPath is where the daemon of a data directory listens for its operator.
+func SocketPath(dataDir string) string { return filepath.Join(dataDir, "cligate.sock") }
+
+// Open takes the data directory, settles what the last life left behind and
+// binds the addresses. Nothing is received or sent before Run. Every error is
+// one sentence that a person can act upon.
+func Open(ctx context.Context, cfg config.Config, version string, log *slog.Logger) (_ *App, err error) {
+	a := &App{cfg: cfg, version: version, log: log, started: time.Now(), owner: newOwner(cfg.Language, log)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.close())
+		}
+	}()
+	if err := proc.Seal(); err != nil {
+		log.WarnContext(ctx, "the daemon's memory is readable to other processes of its user", "err", err)
+	}
+	a.db, err = store.Open(ctx, store.Config{Dir: cfg.DataDir, Log: log, OnHealth: a.owner.disk})
+	if err != nil {
+		return nil, err
+	}
+	if err := makeWorkspace(cfg); err != nil {
+		return nil, err
+	}
+	token, err := proc.TokenFor(cfg.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	// Before the first runner of our own: whatever carries the token is left
+	// over from an earlier life.
+	if n, err := proc.Reap(ctx, token); err != nil {
+		log.ErrorContext(ctx, "processes of an earlier life still run", "err", err)
+	} else if n > 0 {
+		log.InfoContext(ctx, "ended processes of an earlier life", "processes", n)
+	}
+	if a.starter, err = proc.New(proc.Config{Token: token, Log: log}); err != nil {
+		return nil, fmt.Errorf("prepare to start agents: %w", err)
+	}
+	entries, err := openAgents(cfg, a.starter, log)
+	if err != nil {
+		return nil, err
+	}
+	a.agents = newAgents(entries)
+	if a.agent, err = a.agents.choose(ctx, cfg.Agent, log); err != nil {
+		return nil, err
+	}
+	if err := a.assemble(ctx); err != nil {
+		return nil, err
+	}
+	return a, a.openWeb(ctx)
+}
+
+func makeWorkspace(cfg config.Config) error {
+	if err := os.MkdirAll(cfg.Workspace, 0o700); err != nil {
+		return chat.E(chat.Invalid, "the workspace "+cfg.Workspace+" cannot be made", err)
+	}
+	return nil
+}
+
+// assemble wires the stations.
+func (a *App) assemble(ctx context.Context) error {
+	db, cfg := a.db, a.cfg
+	bots, err := openBots(cfg, menu(cfg), a.owner.trouble, a.log)
+	if err != nil {
+		return err
+	}
+	page, err := webchat.New(db.WebChats(), webchat.Config{Account: WebAccount, Who: web.Who, Streams: streams}, a.log)
+	if err != nil {
+		return err
+	}
+	a.bots = append(bots, bot{
+		account: WebAccount, kind: WebAccount, adapter: page, owners: []string{web.Owner},
+		link: func(string) string { return "" },
+	})
+	adapters := map[string]platform.Adapter{}
+	owners := map[string][]string{}
+	for _, b := range a.bots {
+		adapters[b.account] = b.adapter
+		owners[b.account] = b.owners
+	}
+	c := &a.core
+	c.voice, err = reply.New(db.Outbox(), adapters, reply.Config{Lang: cfg.Language, Dead: a.owner.dead, Log: a.log})
+	if err != nil {
+		return err
+	}
+	a.owner.bind(c.voice, db, owners)
+	a.openSessions()
+	board := &turn.Board{}
+	c.turns = turn.New(turn.Books{
+		Ledger: db.Runs(), Recovery: db.Runs(), Asks: db.Asks(), Threads: db.Sessions(), History: db.History(), Outbox: db.Outbox(),
+	}, c.sessions, speaker{c.voice}, board, turn.Config{
+		TurnTimeout: cfg.TurnTimeout, StallNotice: cfg.StallNotice, StallStop: cfg.StallStop, AskTimeout: cfg.AskTimeout,
+		Ended: func(t chat.Turn) { c.router.Lanes().Ended(t) }, Log: a.log,
+	})
+	clicks := receive.NewClicks(db.Asks(), board, a.log)
+	c.router, err = router.New(ctx, router.Deps{
+		Ledger: router.Ledger{
+			Inbox: db.Inbox(), Turns: db.Turns(), Control: db.Turns(), Conversations: db.Sessions(), Asks: db.Asks(),
+			History: db.History(), Endings: db.Runs(),
+		},
+		Runner: c.turns, Workers: c.sessions, Agents: a.agents, Clicks: clicks, Board: board, Voice: c.voice,
+		Signals: reactions{adapters},
+	}, router.Config{
+		Agent: a.agent, Lang: cfg.Language, Burst: cfg.BurstWindow, Album: cfg.AlbumWindow, Age: cfg.MessageAge,
+		QueueMax: cfg.QueueMax, Commands: command.Config{Workspaces: workspaces(cfg), Log: a.log}, Log: a.log,
+	})
+	if err != nil {
+		return err
+	}
+	c.gate, err = receive.New(receive.Deps{
+		Inbox: db.Inbox(), Access: db.People(), Places: db.Places(), Voice: c.voice, Clicks: clicks, Wake: c.router.Wake,
+	}, receive.Config{Owners: owners, Log: a.log})
+	return err
+}
+
+func (a *App) openSessions() {
+	c := &a.core
+	c.sessions = session.New(a.db.Sessions(), a.agents.drivers, session.Config{
+		WorkerIdle: a.cfg.WorkerIdle, MaxWorkers: a.cfg.WorkersMax,
+		Uninvited: func(id int64) func(context.Context) (workerHost, func(error)) { return c.turns.Uninvited(id) },
+		Waiting:   func(id int64) { c.turns.Crowded(id) },
+		Log:       a.log,
+	})
+	a.agents.bind(c.sessions)
+}
+
+// workspaces lists where conversations may work, the default first.
+func workspaces(cfg config.Config) []command.Workspace {
+	out := []command.Workspace{{Name: "default", Path: cfg.Workspace}}
+	for _, w := range cfg.Workspaces {
+		out = append(out, command.Workspace{Name: w.Name, Path: w.Path})
+	}
+	return out
+}
+
+// openWeb binds the web chat and the operator's socket.
+func (a *App) openWeb(ctx context.Context) error {
+	addr := a.cfg.Web.Addr
+	if addr == "off" {
+		addr = ""
+	}
+	var page http.Handler
+	for _, b := range a.bots {
+		if w, ok := b.adapter.(*webchat.Adapter); ok {
+			page = w.Handler()
+		}
+	}
+	var err error
+	a.web, err = web.Open(ctx, web.Parts{
+		Logins: a.db.Logins(), Pairing: &pairing{people: a.db.People(), bots: a.bots}, Status: a, Chats: page,
+		Descends: func(pid int) bool {
+			for _, e := range runner.Descendants(os.Getpid()) {
+				if e.PID == pid {
+					return true
+				}
+			}
+			return false
+		},
+	}, web.Config{Addr: addr, Hosts: a.cfg.Web.Hosts, Socket: SocketPath(a.cfg.DataDir)}, a.log)
+	return err
+}
+
+// menu is the command menu of chat services that show one.
+func menu(cfg config.Config) map[string][]telegram.Command {
+	set, err := command.New(command.Deps{}, command.Config{Workspaces: workspaces(cfg)})
+	if err != nil {
+		return nil // the router reports the same, with its reason
+	}
+	out := map[string][]telegram.Command{}
+	for tag, lang := range map[string]string{"": "en", "zh": "zh"} {
+		for _, e := range set.Menu(lang) {
+			out[tag] = append(out[tag], telegram.Command{Name: e.Name, Description: e.Help})
+		}
+	}
+	return out
+}

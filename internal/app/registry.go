@@ -1,0 +1,131 @@
+package app
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"cligate/internal/config"
+	"cligate/internal/platform"
+	"cligate/internal/platform/telegram"
+	"cligate/internal/worker"
+	"cligate/internal/worker/acp"
+	"cligate/internal/worker/claude"
+	"cligate/internal/worker/proc"
+)
+
+// agentEntry is one configured agent.
+type agentEntry struct {
+	name   string
+	title  string
+	driver worker.Driver
+	// installed is a cheap look; nil = always there.
+	installed func() bool
+	extra     bool // never the default unless it is named
+}
+
+// agentKinds lists the built-in agents that have a driver, in the order in
+// which a default is looked for. A new agent is one line here.
+var agentKinds = []struct {
+	name, title string
+	open        func(c config.Agent, s *proc.Starter, log *slog.Logger) (worker.Driver, error)
+	config      func(c config.Agents) config.Agent
+}{
+	{"claude", "Claude Code", openClaude, func(c config.Agents) config.Agent { return c.Claude }},
+	{"demo", "Demo agent", openDemo, func(c config.Agents) config.Agent { return c.Demo }},
+}
+
+func openClaude(c config.Agent, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {
+	cfg := claude.Config{Command: c.Command, Args: c.Args, Env: c.Env}
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("agents.claude: %w", err)
+	}
+	return claude.New(cfg, s, log), nil
+}
+
+// openDemo starts this same binary as the demo agent, unless the operator
+// names another command.
+func openDemo(c config.Agent, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {
+	args := c.Args
+	if c.Command == "" {
+		exe, err := os.Executable()
+		if err != nil {
+			return nil, fmt.Errorf("find our own executable: %w", err)
+		}
+		c.Command, args = exe, append([]string{"demo-agent"}, c.Args...)
+	}
+	return openACP("demo", c.Command, args, c.Env, s, log)
+}
+
+// openAgents makes the drivers of everything that is configured.
+func openAgents(cfg config.Config, s *proc.Starter, log *slog.Logger) ([]agentEntry, error) {
+	var out []agentEntry
+	for _, k := range agentKinds {
+		c := k.config(cfg.Agents)
+		d, err := k.open(c, s, log)
+		if err != nil {
+			return nil, err
+		}
+		e := agentEntry{name: k.name, title: k.title, driver: d}
+		if k.name != "demo" {
+			e.installed = func() bool { _, err := proc.Find(c.Command); return err == nil }
+		}
+		out = append(out, e)
+	}
+	for _, m := range cfg.Agents.More {
+		d, err := openACP(m.Name, m.Command, m.Args, m.Env, s, log)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, agentEntry{name: m.Name, title: m.Name, driver: d, extra: true})
+	}
+	return out, nil
+}
+
+func openACP(name, command string, args, env []string, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {
+	cfg := acp.Config{Name: name, Command: command, Args: args, Env: env}
+	return acp.New(cfg, s, log)
+}
+
+// bot is one configured account of a chat service.
+type bot struct {
+	account string
+	kind    string
+	adapter platform.Adapter
+	owners  []string
+	// link makes a ready-to-open pairing link; empty while the bot's name is
+	// not known, or where the service has none.
+	link func(code string) string
+}
+
+// openBots makes the adapters of all configured chat services. A new platform
+// is one more call here.
+func openBots(cfg config.Config, menu map[string][]telegram.Command, alarm func(account, detail string), log *slog.Logger) ([]bot, error) {
+	var out []bot
+	if cfg.Telegram.Token != "" {
+		b, err := openTelegram("telegram", cfg.Telegram, menu, alarm, log)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	for _, t := range cfg.TelegramBots {
+		b, err := openTelegram(t.Name, t.Telegram, menu, alarm, log)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+func openTelegram(account string, c config.Telegram, menu map[string][]telegram.Command, alarm func(account, detail string), log *slog.Logger) (bot, error) {
+	a, err := telegram.Open(telegram.Config{
+		Account: account, Token: c.Token, APIURL: c.APIURL, Proxy: c.Proxy, PollTimeout: c.PollTimeout, Menu: menu,
+		Alarm: func(detail string) { alarm(account, detail) },
+	}, log)
+	if err != nil {
+		return bot{}, fmt.Errorf("bot %s: %w", account, err)
+	}
+	return bot{account: account, kind: telegram.Name, adapter: a, owners: c.Owners, link: a.StartLink}, nil
+}
