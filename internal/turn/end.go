@@ -71,12 +71,12 @@ func (n *run) end(err error) {
 	if usage.Took == 0 {
 		usage.Took = time.Since(n.result.started)
 	}
+	n.host.live.End(n.words.line(e, usage.Took, tools)) // the last word carries it
 	if e.state == chat.TurnQueued {
 		n.requeue(ctx)
 	} else {
 		n.settle(ctx, &e, usage, tools)
 	}
-	n.host.live.End(n.words.line(e, usage.Took, tools))
 	n.report(ctx, e, usage.Took)
 	n.seats.leave(n)
 	// Only now: the driver may wait for the end of this turn.
@@ -136,6 +136,12 @@ func (n *run) requeue(ctx context.Context) {
 	if err := n.books.Recovery.Requeue(ctx, n.turn.ID); err != nil {
 		n.cfg.Log.WarnContext(ctx, "turn not requeued", "turn", n.turn.ID, "err", err)
 	}
+	key := fmt.Sprintf("requeued/%d/%d", n.turn.ID, n.attempt.No)
+	outs := n.voice.Compose(n.turn.Place, n.turn.ID, key, chat.OutFinal) // what remains of the live message
+	if err := n.books.Outbox.Enqueue(ctx, outs); err != nil {
+		n.cfg.Log.WarnContext(ctx, "live message not ended", "turn", n.turn.ID, "err", err)
+	}
+	n.voice.Wake(n.turn.Place)
 }
 
 // lastWord is the last word, composed. A text that breaks the renderer must not
@@ -149,10 +155,9 @@ func (n *run) lastWord(e ending, tools int) (outs []chat.Out) {
 	}()
 	text := strings.TrimRight(n.host.live.Text(), " \n")
 	rs := append(n.result.preface, n.words.last(e, text, tools)...)
-	if len(rs) == 0 {
-		return nil
+	if len(rs) > 0 {
+		rs[0].ReplyTo = n.turn.ReplyTo
 	}
-	rs[0].ReplyTo = n.turn.ReplyTo
 	return n.voice.Compose(n.turn.Place, n.turn.ID, finalKey(n.turn.ID), chat.OutFinal, rs...)
 }
 

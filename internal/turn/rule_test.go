@@ -236,6 +236,9 @@ func TestPromptToALostSessionIsGivenToItsSuccessor(t *testing.T) {
 		if now := h.current(); now.ID == h.session.ID {
 			t.Error("the session was not replaced")
 		}
+		if now, _ := h.agent.Live(); now != 1 {
+			t.Errorf("%d processes live, want the successor's only", now)
+		}
 	})
 }
 
@@ -275,6 +278,10 @@ func TestSameFailureAgainAndAgainNamesAWayOut(t *testing.T) {
 			if got := strings.Contains(texts(outs), "/new"); got != (i >= 2) {
 				t.Errorf("failure %d: %q", i+1, texts(outs))
 			}
+		}
+		h.agent.Script(fake.Fail(chat.Network, ""))
+		if _, outs := h.say("hello"); strings.Contains(texts(outs), "/new") {
+			t.Errorf("another failure goes on with the row: %q", texts(outs))
 		}
 		h.say("hello")
 		h.agent.Script(fake.Fail(chat.AgentError, "400"))

@@ -47,8 +47,9 @@ type Sessions interface {
 
 // Voice speaks to people.
 type Voice interface {
-	// Compose renders replies to outbox rows that are not stored yet. Rows of a
-	// turn (turn > 0) are numbered from 1.
+	// Compose renders replies to outbox rows that are not stored yet. The last
+	// word of a turn, also an empty one, takes along what remains of its live
+	// message.
 	Compose(p chat.Place, turn int64, key string, class chat.OutClass, rs ...chat.Reply) []chat.Out
 	// Wake is called after rows of a place were committed.
 	Wake(p chat.Place)
@@ -62,7 +63,7 @@ type Voice interface {
 type Live interface {
 	Event(e chat.Event)
 	Waiting(waiting bool) // for a person
-	End(line string)      // one line remains; nothing follows
+	End(line string)      // one line will remain; nothing follows
 	Text() string         // the answer so far
 }
 
