@@ -134,10 +134,14 @@ func (w *writer) probe(ctx context.Context) error {
 	}}})
 }
 
-// keepHouse empties the log and gives free pages back.
+// keepHouse empties the log, gives free pages back, and keeps what SQLite knows
+// about the sizes of the tables up to date, which grow while we run.
 func (w *writer) keepHouse(ctx context.Context) error {
 	if _, err := w.conn.ExecContext(ctx, "PRAGMA incremental_vacuum(256)"); err != nil {
 		return fmt.Errorf("give free pages back: %w", err)
+	}
+	if _, err := w.conn.ExecContext(ctx, "PRAGMA optimize"); err != nil {
+		return fmt.Errorf("optimize: %w", err)
 	}
 	return w.checkpoint(ctx)
 }

@@ -96,8 +96,12 @@ func TestCodeIsUsedByOnePerson(t *testing.T) {
 		t.Errorf("role %q", r)
 	}
 	ok[chat.Role](t)(l.People().Redeem(ctx, "bot", ann, "ABCD1234", now)) // redelivered
-	_, err := l.People().Redeem(ctx, "bot", chat.Person{ID: "bob"}, "ABCD1234", now)
+	_, err := l.People().Redeem(ctx, "bot", chat.Person{ID: "eve"}, "ABCD1234", now)
 	wantCode(t, err, chat.Denied)
+	bob := ok[chat.Grant](t)(l.People().Grant(ctx, chat.Grant{Account: "bot", Person: "bob", Role: chat.RoleMember, By: "x"}))
+	_, err = l.People().Redeem(ctx, "bot", chat.Person{ID: "bob"}, "ABCD1234", now)
+	wantCode(t, err, chat.Denied)
+	must(t, l.People().Revoke(ctx, bob.ID, "x"))
 	_, err = l.People().Redeem(ctx, "bot2", ann, "ABCD1234", now)
 	wantCode(t, err, chat.Denied)
 	gs := ok[[]chat.Grant](t)(l.People().Grants(ctx))

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/mattn/go-sqlite3"
+
 	"cligate/internal/chat"
 )
 
@@ -70,6 +72,9 @@ func TestRefusedWriteTakesNoOtherWithIt(t *testing.T) {
 					_, err := t.exec(ctx, `INSERT INTO turn_input (inbound, turn) VALUES (1, 1)`)
 					return err
 				}
+				if i == 2 { // an error after which SQLite gives the transaction up
+					return sqlite3.Error{Code: sqlite3.ErrIoErr}
+				}
 				return nil
 			})
 			if err == nil {
@@ -88,12 +93,12 @@ func TestRefusedWriteTakesNoOtherWithIt(t *testing.T) {
 	}
 	close(hold)
 	wg.Wait()
-	if good.Load() != 10 || bad.Load() != 10 {
+	if good.Load() != 9 || bad.Load() != 11 {
 		t.Errorf("%d good, %d bad", good.Load(), bad.Load())
 	}
 	for i := range 20 {
 		want := "v"
-		if i%4 < 2 {
+		if i%4 < 2 || i == 2 {
 			want = ""
 		}
 		if got := ok[string](t)(l.Books().Meta(t.Context(), fmt.Sprint("k", i))); got != want {
