@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -107,7 +108,7 @@ func verdict(ctx, timed context.Context, tooLate *chat.Error, s chat.Session, er
 		return err
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case context.Cause(timed) == error(tooLate):
+	case errors.Is(context.Cause(timed), tooLate):
 		return chat.E(tooLate.Code, chat.DetailOf(err), err)
 	case code == chat.NoSession:
 		return chat.E(chat.AgentError, chat.DetailOf(err), err)

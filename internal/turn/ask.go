@@ -38,9 +38,6 @@ func (h *host) Ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
 		fault.Hit(fault.AskStored)
 		n.voice.Wake(n.turn.Place)
 		a = vote{n, a}.await(ctx)
-		if a.State == chat.AskAnswered {
-			fault.Hit(fault.ClickStored)
-		}
 		n.spawn(func() { closed{n.Runner, a, s.Agent, n.words.lang}.relabel(context.WithoutCancel(n.ctx)) })
 		h.resume()
 	}

@@ -148,7 +148,8 @@ func hints(os []chat.Option) string {
 }
 
 // buttons are the agent's own options, one name each: ask:<id>:<option>, or
-// ask:<id>:<query>:<option>.
+// ask:<id>:<query>:<option>; ask:<id>:<query>:ok closes a query that takes
+// several answers.
 func (a question) buttons() [][]chat.Button {
 	var rows [][]chat.Button
 	prefix := "ask:" + strconv.FormatInt(a.id, 10) + ":"
@@ -162,6 +163,10 @@ func (a question) buttons() [][]chat.Button {
 		}
 		for i, o := range k.Options {
 			rows = append(rows, []chat.Button{a.button(o, label, prefix+strconv.Itoa(n)+":"+strconv.Itoa(i))})
+		}
+		if k.Multi {
+			done := chat.Button{Label: label + i18n.T(a.lang, "turn.done"), Data: prefix + strconv.Itoa(n) + ":ok", Style: "primary"}
+			rows = append(rows, []chat.Button{done})
 		}
 	}
 	return rows
@@ -217,6 +222,9 @@ func outcome(a chat.Ask, lang string) string {
 	case a.Answer.Effect == chat.EffectDeny:
 		return i18n.T(lang, "turn.ask.denied_why", "by", by, "reason", said)
 	}
+	if said == "" {
+		said = "–"
+	}
 	return i18n.T(lang, "turn.ask.answered", "by", by, "answer", said)
 }
 
@@ -244,7 +252,7 @@ func given(a chat.Ask) []string {
 // named is the label of an option; free text is its own name.
 func named(os []chat.Option, id string) string {
 	for _, o := range os {
-		if o.ID == id && o.Label != "" {
+		if o.Value() == id && o.Label != "" {
 			return o.Label
 		}
 	}

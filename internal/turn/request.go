@@ -36,14 +36,14 @@ func putOptions(h hash.Hash, os []chat.Option) {
 func put(h hash.Hash, ss ...string) {
 	for _, s := range ss {
 		count(h, len(s))
-		h.Write([]byte(s)) //nolint:errcheck // a hash never fails
+		h.Write([]byte(s))
 	}
 }
 
 func count(h hash.Hash, n int) {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], uint64(n))
-	h.Write(b[:]) //nolint:errcheck // a hash never fails
+	h.Write(b[:])
 }
 
 // visible shows what a reader could not see: control and format characters

@@ -139,6 +139,7 @@ func TestClosedAskSaysHow(t *testing.T) {
 		"Denied by Ann":                 {State: chat.AskAnswered, Answer: chat.Answer{Effect: chat.EffectDeny, By: chat.Person{Name: "Ann"}}},
 		"Denied by Ann: too risky":      {State: chat.AskAnswered, Answer: chat.Answer{Effect: chat.EffectDeny, Text: "too risky", By: chat.Person{Name: "Ann"}}},
 		"Answered by Ann: Red, Bob":     {State: chat.AskAnswered, Question: choice, Answer: chat.Answer{Values: map[string][]string{"c": {"r"}, "n": {"Bob"}}, By: chat.Person{Name: "Ann"}}},
+		"Answered by Ann: –":            {State: chat.AskAnswered, Question: choice, Answer: chat.Answer{Effect: chat.EffectChoose, By: chat.Person{Name: "Ann"}}},
 		"Expired (denied)":              {State: chat.AskExpired},
 		"No longer open":                {State: chat.AskVoid},
 		`Denied by A\u{202e}: x`:        {State: chat.AskAnswered, Answer: chat.Answer{Effect: chat.EffectDeny, Text: "x", By: chat.Person{Name: "A\u202e"}}},

@@ -25,7 +25,7 @@ func TestChoiceShowsTheAgentsOwnOptions(t *testing.T) {
 		_, done := h.run(ctx, "paint")
 		shown := h.deliver()
 		id := itoa(h.openAsks()[0].ID)
-		if got := buttons(shown); !slices.Equal(got, []string{"ask:" + id + ":0:0", "ask:" + id + ":0:1", "ask:" + id + ":1:0"}) {
+		if got := buttons(shown); !slices.Equal(got, []string{"ask:" + id + ":0:0", "ask:" + id + ":0:1", "ask:" + id + ":1:0", "ask:" + id + ":1:ok"}) {
 			t.Errorf("buttons %q", got)
 		}
 		for _, want := range []string{"1. **Color** Which color?", "**Red** – the usual", "2. Which sizes?", "3. What name?"} {

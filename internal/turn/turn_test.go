@@ -93,7 +93,7 @@ func (h *house) start() {
 }
 
 func (h *house) down() {
-	h.Runner.Close()
+	h.Close()
 	h.mgr.Close()
 }
 
