@@ -2,8 +2,12 @@ package reply
 
 import (
 	"context"
-	"math/rand/v2"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
 	"time"
+	"unicode"
 
 	"cligate/internal/chat"
 	"cligate/internal/fault"
@@ -11,285 +15,280 @@ import (
 	"cligate/internal/platform"
 )
 
-// Waiting after failures.
 const (
-	backoffFirst = 250 * time.Millisecond
-	backoffMost  = 30 * time.Second
-	waitMargin   = time.Second // added to a told wait: clocks differ
-	slowTime     = 10 * time.Minute
+	// margin is added to every wait that a platform asks for: clocks differ.
+	margin = time.Second
+	// cosmeticTries is how often a live message may fail before it is dropped.
+	cosmeticTries = 5
 )
 
-// backoff grows from try to try, with jitter.
-func backoff(try int) time.Duration {
-	d := min(backoffFirst<<min(try, 12), backoffMost)
-	return d/2 + rand.N(d/2+1) //nolint:gosec // jitter
+// delivery is one try at one row. Its methods return how long to wait before
+// the channel's next step.
+type delivery struct {
+	*channel
+	adapter platform.Adapter
+	out     chat.Out
 }
 
-// deliver carries out one row, or brings it nearer to that. When it returns,
-// the ledger says what is next.
-func (s *sender) deliver(ctx context.Context, c *channel, o chat.Out) {
-	a, ok := s.adapters[o.Place.Account]
-	if !ok {
-		s.bury(ctx, o, chat.OutDead, "the account is configured no more")
-		return
+// deliver carries out the row: intent, call, receipt.
+func (d *delivery) deliver() time.Duration {
+	s := d.sender
+	if s.ctx.Err() != nil {
+		return 0
 	}
-	if done := s.prepare(ctx, &o); done {
-		return
+	unsure, err := s.ledger.Sending(context.WithoutCancel(s.ctx), d.out.ID)
+	switch chat.CodeOf(err) {
+	case chat.CodeNone:
+	case chat.Conflict, chat.Missing:
+		return 0
+	default:
+		return d.fail("outbox not written", err)
 	}
-	if !s.admit(ctx, c, a, o) {
-		return
+	if !d.adapter.Traits().Local { // a local service knows a row by its key
+		d.out.Unsure = unsure
 	}
-	unsure, err := s.ledger.Sending(ctx, o.ID)
-	if err != nil {
-		if chat.CodeOf(err) != chat.Conflict && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "intent not stored", "outbox", o.ID, "err", err)
-			s.restFor(ctx, c, backoff(c.tries))
-			c.tries++
-		}
-		return
-	}
-	o.Unsure = unsure
 	fault.Hit(fault.SendIntended)
-	ref, err := s.send(ctx, a, o)
-	if err != nil {
-		s.failed(ctx, c, o, err)
-		return
+	ref, err := s.send(d.adapter, d.out)
+	if chat.CodeOf(err) == chat.Gone && d.out.Op != chat.OpPost && d.out.Class == chat.OutFinal {
+		d.out.Op, d.out.Target = chat.OpPost, chat.Ref{} // the message is not there; the words must be
+		ref, err = s.send(d.adapter, d.out)
 	}
-	fault.Hit(arrived(o))
-	s.receipt(ctx, o, ref)
-	if c.tries > 0 {
-		s.log.InfoContext(ctx, "sending works again", "channel", c.name)
-		c.tries = 0
+	if err != nil && !(d.out.Op == chat.OpRemove && chat.CodeOf(err) == chat.Gone) {
+		return d.failed(err)
 	}
-	if l := s.lives.of(o.Turn); l != nil && o.Class == chat.OutProgress && o.Op == chat.OpPost {
-		l.accepted(ref, o.Part)
+	fault.Hit(arrived(d.out))
+	d.receipt(ref)
+	d.works()
+	if l := s.live(d.out.Turn); l != nil && isProgress(d.out) {
+		l.posted(ref, d.out.Part)
 	}
+	return 0
 }
+
+func isProgress(o chat.Out) bool { return o.Class == chat.OutProgress && o.Op == chat.OpPost }
 
 func arrived(o chat.Out) fault.Point {
 	switch {
-	case o.Ask > 0 && o.Op == chat.OpPost:
-		return fault.AskSent
-	case o.Class == chat.OutProgress && o.Op == chat.OpPost:
+	case isProgress(o):
 		return fault.ProgressSent
+	case o.Class == chat.OutAsk:
+		return fault.AskSent
 	}
 	return fault.SendDone
 }
 
-// prepare settles rows that need no send: a live message whose turn is over,
-// and the shrinking of one that never was out.
-func (s *sender) prepare(ctx context.Context, o *chat.Out) (done bool) {
-	if o.Class != chat.OutProgress {
-		return false
-	}
-	switch {
-	case o.Op == chat.OpPost && o.State == chat.OutPending:
-		if l := s.lives.of(o.Turn); l == nil || !l.running() {
-			s.bury(ctx, *o, chat.OutDropped, "the turn is over")
-			return true
+// receipt stores what was sent. It is not given up before we end: a row whose
+// receipt is lost has to be settled.
+func (d *delivery) receipt(ref chat.Ref) {
+	s, o := d.sender, d.out
+	for wait := 10 * time.Millisecond; ; wait = min(2*wait, firstRetry) {
+		err := s.ledger.Sent(context.WithoutCancel(s.ctx), o.ID, ref)
+		if err == nil || chat.CodeOf(err) == chat.Missing {
+			return
 		}
-	case o.Op == chat.OpFinish && o.Target.Zero():
-		ref, err := s.ledger.Shown(ctx, o.Turn)
-		if err != nil {
-			if chat.CodeOf(err) == chat.Missing {
-				s.bury(ctx, *o, chat.OutDropped, "there was no live message")
-				return true
-			}
-			return !sleep(ctx, nil, backoffFirst)
+		if d.fails++; d.fails == 1 {
+			s.cfg.Log.ErrorContext(s.ctx, "receipt not stored yet", "outbox", o.ID, "channel", d.name, "err", err)
 		}
-		o.Target = ref
-	default:
-	}
-	return false
-}
-
-// admit waits until o may leave; false means: look again.
-func (s *sender) admit(ctx context.Context, c *channel, a platform.Adapter, o chat.Out) bool {
-	if d := time.Until(o.DueAt); d > 0 {
-		s.restFor(ctx, c, d)
-		return false
-	}
-	t := a.Traits()
-	if t.Local {
-		return true
-	}
-	for {
-		d := s.pacer.take(o.Place, t, false)
-		if d <= 0 {
-			return true
-		}
-		if !sleep(ctx, nil, d) {
-			return false
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-time.After(wait):
 		}
 	}
 }
 
-// send calls the adapter. A call that has begun is not cut off by the end of
-// the daemon: its outcome would be unknown.
-func (s *sender) send(ctx context.Context, a platform.Adapter, o chat.Out) (chat.Ref, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.SendTimeout)
+// send makes one call. It has a time limit of its own, and goes on for a short
+// while after the daemon was told to end.
+func (s *sender) send(a platform.Adapter, o chat.Out) (ref chat.Ref, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), s.cfg.SendTimeout)
 	defer cancel()
-	return a.Send(ctx, o)
-}
-
-// receipt stores that o arrived. It is a fact that must not be lost, so it is
-// tried until it is stored or the daemon has to end.
-func (s *sender) receipt(ctx context.Context, o chat.Out, ref chat.Ref) {
-	for try := 0; ; try++ {
-		err := s.ledger.Sent(context.WithoutCancel(ctx), o.ID, ref)
-		if err == nil {
-			return
+	defer context.AfterFunc(s.ctx, func() {
+		t := time.NewTimer(s.cfg.Drain)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel()
+		case <-ctx.Done():
 		}
-		s.log.ErrorContext(ctx, "receipt not stored", "outbox", o.ID, "err", err)
-		if !sleep(ctx, nil, backoff(try)) {
-			return
+	})()
+	defer func() {
+		if p := recover(); p != nil {
+			err = chat.E(chat.GiveUp, "internal error", fmt.Errorf("panic in an adapter: %v\n%s", p, debug.Stack()))
 		}
+	}()
+	ref, err = a.Send(ctx, o)
+	var coded *chat.Error
+	if err != nil && !errors.As(err, &coded) && o.Op == chat.OpPost &&
+		(errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)) {
+		err = chat.E(chat.Uncertain, "no answer in time", err)
 	}
+	return ref, err
 }
 
-// failed does what the error obliges to.
-func (s *sender) failed(ctx context.Context, c *channel, o chat.Out, err error) {
-	sure := o.Unsure == nil // after most errors an older doubt stands as it was
-	switch code := chat.CodeOf(err); code {
+// failed does what the error of a call obliges us to.
+func (d *delivery) failed(err error) time.Duration {
+	o := &d.out
+	var e *chat.Error
+	if !errors.As(err, &e) {
+		e = chat.E(chat.Internal, "", err)
+	}
+	sure := o.Unsure == nil // else an earlier try may have arrived, whatever became of this one
+	switch e.Code {
 	case chat.Wait:
-		s.obeyWait(ctx, c, o, err, sure)
+		fault.Hit(fault.WaitReceived)
+		until := d.sender.pace.pause(d.name, e.After+margin)
+		d.sender.cfg.Log.InfoContext(d.sender.ctx, "told to wait", "channel", d.name, "outbox", o.ID, "wait", e.After)
+		return d.later(until, sure, e)
 	case chat.Degrade:
-		s.degrade(ctx, o, err)
+		return d.degrade(e)
 	case chat.GiveUp:
-		s.bury(ctx, o, chat.OutDead, err.Error())
+		return d.bury(e)
 	case chat.Gone:
-		s.bury(ctx, o, chat.OutDropped, err.Error())
-	case chat.Park:
-		s.later(ctx, o, time.Now(), sure, err.Error())
-		if perr := s.ledger.Park(ctx, c.name, err.Error()); perr != nil {
-			s.log.ErrorContext(ctx, "channel not parked", "channel", c.name, "err", perr)
-			s.restFor(ctx, c, backoffMost)
+		if o.Op != chat.OpPost || o.Part.ReplyTo.Zero() {
+			return d.bury(e)
 		}
-		s.log.WarnContext(ctx, "chat cannot be reached", "channel", c.name, "err", err)
+		o.Part.ReplyTo = chat.Ref{} // what it answers is not there any more
+		return d.replace(e)
+	case chat.Park:
+		return d.park(e)
 	case chat.Uncertain:
-		s.uncertain(ctx, c, o, err)
+		return d.doubtful(e)
 	default:
-		s.retry(ctx, c, o, err, sure)
 	}
+	if o.Class == chat.OutProgress && o.Tries >= cosmeticTries {
+		return d.bury(e) // what matters does not wait for it any longer
+	}
+	wait := d.later(time.Now(), sure, e)
+	return max(wait, d.fail("platform not reached", e))
 }
 
-// obeyWait stores the told time before anything else, so that a restart obeys
-// it too.
-func (s *sender) obeyWait(ctx context.Context, c *channel, o chat.Out, err error, sure bool) {
-	fault.Hit(fault.WaitReceived)
-	until := time.Now().Add(chat.AfterOf(err) + waitMargin)
-	s.pacer.pause(c.name, until)
-	s.lives.slow(c.name, 1)
-	time.AfterFunc(slowTime, func() { s.lives.slow(c.name, 0) }) // a timer only; nothing to wait for
-	s.log.WarnContext(ctx, "told to wait", "channel", c.name, "outbox", o.ID, "until", until.UTC())
-	s.later(ctx, o, until, sure, err.Error())
-}
-
-// retry waits a little longer each time. One line tells that sending stopped,
-// one that it works again.
-func (s *sender) retry(ctx context.Context, c *channel, o chat.Out, err error, sure bool) {
-	if c.tries == 0 {
-		s.log.WarnContext(ctx, "sending fails; trying again", "channel", c.name, "outbox", o.ID, "err", err)
-	}
-	s.later(ctx, o, time.Now().Add(backoff(c.tries)), sure, err.Error())
-	c.tries++
-}
-
-// uncertain keeps the row in state sending, to be settled; when even that
-// cannot be found out, the row is sent again and says so.
-func (s *sender) uncertain(ctx context.Context, c *channel, o chat.Out, err error) {
-	if o.Unsure == nil {
-		s.retry(ctx, c, o, err, false)
-		return
-	}
-	s.log.WarnContext(ctx, "sent again without knowing", "channel", c.name, "outbox", o.ID, "err", err)
-	p := o.Part
-	p.Text, p.Format = i18n.T(s.cfg.Lang, "reply.resent")+"\n"+p.Text, nil
-	s.replace(ctx, o, p, "resent: "+err.Error())
+// later puts the row back. With sure false an earlier try may have arrived.
+func (d *delivery) later(at time.Time, sure bool, e *chat.Error) time.Duration {
+	return d.store(func(ctx context.Context) error {
+		return d.sender.ledger.Later(ctx, d.out.ID, at, sure, e.Error())
+	})
 }
 
 // degrade sends the plain form, then a file; after that there is nothing left.
-func (s *sender) degrade(ctx context.Context, o chat.Out, err error) {
-	p := o.Part
+func (d *delivery) degrade(e *chat.Error) time.Duration {
+	s, o, p := d.sender, &d.out, &d.out.Part
 	switch {
 	case p.Format != nil:
 		p.Format = nil
-	case p.File == nil && p.Text != "" && o.Op == chat.OpPost:
-		p = chat.Part{
-			Text: i18n.T(s.cfg.Lang, "reply.as_file"), ReplyTo: p.ReplyTo, Silent: p.Silent,
-			File: &chat.OutFile{Name: "answer.md", Body: []byte(p.Text)},
-		}
+	case p.File == nil && p.Text != "" && o.Op == chat.OpPost && o.Class != chat.OutProgress:
+		p.File = &chat.OutFile{Name: "answer.md", Body: []byte(p.Text)}
+		p.Text = i18n.T(langOf(p.Text), "reply.as_file")
 	default:
-		s.bury(ctx, o, chat.OutDead, err.Error())
-		return
+		return d.bury(e)
 	}
-	s.log.InfoContext(ctx, "the platform refused a form; sending a plainer one", "outbox", o.ID, "err", err)
-	s.replace(ctx, o, p, err.Error())
+	s.cfg.Log.WarnContext(s.ctx, "form refused, a plainer one is sent", "outbox", o.ID, "channel", d.name, "err", e)
+	return d.replace(e)
 }
 
-// replace gives o another part; it certainly has not arrived.
-func (s *sender) replace(ctx context.Context, o chat.Out, p chat.Part, reason string) {
-	if err := s.ledger.Replace(ctx, o.ID, p); err != nil {
-		s.log.ErrorContext(ctx, "form not stored", "outbox", o.ID, "err", err)
-		sleep(ctx, nil, backoffFirst)
-		return
+// doubtful handles a post that may or may not have arrived. Nothing else goes
+// to the chat before that is settled; when it cannot be, the row is sent again,
+// marked.
+func (d *delivery) doubtful(e *chat.Error) time.Duration {
+	s, o := d.sender, &d.out
+	if o.Op != chat.OpPost { // may be repeated
+		e = chat.E(chat.Network, e.Detail, e)
+		return d.failed(e)
 	}
-	s.later(ctx, o, time.Now(), true, reason)
-}
-
-func (s *sender) later(ctx context.Context, o chat.Out, at time.Time, sure bool, reason string) {
-	err := s.ledger.Later(context.WithoutCancel(ctx), o.ID, at, sure, reason)
-	if err != nil && chat.CodeOf(err) != chat.Conflict {
-		s.log.ErrorContext(ctx, "outbox row not put back", "outbox", o.ID, "err", err)
-		sleep(ctx, nil, backoffFirst) // it stays in state sending and is settled
+	if d.doubt.row != o.ID {
+		d.doubt = doubt{row: o.ID}
 	}
-}
-
-func (s *sender) bury(ctx context.Context, o chat.Out, state chat.OutState, reason string) {
-	if err := s.ledger.Bury(ctx, o.ID, state, reason); err != nil && chat.CodeOf(err) != chat.Conflict {
-		s.log.ErrorContext(ctx, "outbox row not given up", "outbox", o.ID, "err", err)
-		sleep(ctx, nil, backoffFirst)
-		return
-	}
-	if state == chat.OutDead {
-		s.log.ErrorContext(ctx, "message given up", "outbox", o.ID, "turn", o.Turn, "reason", reason)
-		if s.cfg.Dead != nil {
-			s.cfg.Dead(o, reason)
+	// The first doubt is about the send itself; the others come from looking.
+	if d.doubt.tries++; d.adapter.Traits().Settles && d.doubt.tries <= s.cfg.SettleTries {
+		wait := d.later(time.Now(), false, e)
+		if d.doubt.tries == 1 && o.Unsure == nil {
+			return wait // look at once
 		}
+		return max(wait, d.fail("it is not known whether a message arrived", e))
 	}
+	d.doubt = doubt{}
+	if o.Class == chat.OutProgress {
+		return d.bury(e)
+	}
+	s.cfg.Log.WarnContext(s.ctx, "a message is sent again though it may have arrived", "outbox", o.ID,
+		"turn", o.Turn, "channel", d.name, "err", e)
+	s.cfg.Resent(*o)
+	o.Part = marked(o.Part)
+	return d.replace(e)
 }
 
-// refresh shows one new form of a live message, if one is due and the budget
-// allows it; it reports whether it did anything.
-func (s *sender) refresh(ctx context.Context, c *channel) bool {
-	l, o := s.lives.due(c.name)
-	if l == nil {
-		return false
-	}
-	t := l.adapter.Traits()
-	if !t.Local && s.pacer.take(o.Place, t, true) > 0 {
-		l.mu.Lock()
-		l.touch() // the clock brings it again
-		l.mu.Unlock()
-		return false
-	}
-	if !l.running() {
-		return true
-	}
-	_, err := s.send(ctx, l.adapter, o)
-	switch code := chat.CodeOf(err); code {
-	case chat.CodeNone:
-		l.accepted(o.Target, o.Part)
-	case chat.Wait:
-		fault.Hit(fault.WaitReceived)
-		s.pacer.pause(c.name, time.Now().Add(chat.AfterOf(err)+waitMargin))
-		s.lives.slow(c.name, 1)
-	case chat.Gone, chat.GiveUp, chat.Park, chat.Degrade:
-		l.refused()
-		s.log.DebugContext(ctx, "live message cannot be edited", "turn", o.Turn, "err", err)
+// marked says in the message that it may be there twice. Formatting counts
+// from the beginning, so a formatted text gets the mark at its end.
+func marked(p chat.Part) chat.Part {
+	mark := i18n.T(langOf(p.Text), "reply.resent")
+	switch {
+	case strings.Contains(p.Text, mark):
+	case p.Text == "":
+		p.Text = mark
+	case p.Format == nil:
+		p.Text = mark + "\n\n" + p.Text
 	default:
-		s.lives.slow(c.name, 2)
-		s.log.DebugContext(ctx, "edit failed", "turn", o.Turn, "err", err)
+		p.Text += "\n\n" + mark
 	}
-	return true
+	return p
+}
+
+// langOf guesses the language of a text: rows do not say whose they are.
+func langOf(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+		return "zh"
+	}
+	return i18n.Default
+}
+
+// replace gives a row another part; it is sent at once.
+func (d *delivery) replace(e *chat.Error) time.Duration {
+	wait := d.store(func(ctx context.Context) error {
+		return d.sender.ledger.Replace(ctx, d.out.ID, d.out.Part)
+	})
+	if wait > 0 {
+		return wait // it stays in state sending, and is settled
+	}
+	return d.later(time.Now(), true, e)
+}
+
+// bury gives a row up. A live message is only dropped: nobody misses it.
+func (d *delivery) bury(e *chat.Error) time.Duration {
+	s, o := d.sender, d.out
+	state := chat.OutDead
+	if o.Class == chat.OutProgress {
+		state = chat.OutDropped
+	}
+	wait := d.store(func(ctx context.Context) error { return s.ledger.Bury(ctx, o.ID, state, e.Error()) })
+	if wait > 0 {
+		return wait
+	}
+	d.works() // the platform answered
+	if o.Class == chat.OutProgress {
+		s.cfg.Log.DebugContext(s.ctx, "live message dropped", "turn", o.Turn, "channel", d.name, "err", e)
+		if l := s.live(o.Turn); l != nil && o.Op == chat.OpPost {
+			l.lost()
+		}
+		return 0
+	}
+	s.cfg.Log.ErrorContext(s.ctx, "message given up", "outbox", o.ID, "turn", o.Turn, "class", o.Class, "channel", d.name, "err", e)
+	reason := e.Detail
+	if reason == "" {
+		reason = string(e.Code)
+	}
+	s.cfg.Dead(o, reason)
+	return 0
+}
+
+// park holds a chat that cannot be reached until it speaks again.
+func (d *delivery) park(e *chat.Error) time.Duration {
+	s := d.sender
+	if wait := d.later(time.Now(), d.out.Unsure == nil, e); wait > 0 {
+		return wait
+	}
+	wait := d.store(func(ctx context.Context) error { return s.ledger.Park(ctx, d.name, e.Error()) })
+	if wait == 0 {
+		s.cfg.Log.WarnContext(s.ctx, "chat parked until it speaks again", "channel", d.name, "err", e)
+		d.drop()
+	}
+	return wait
 }

@@ -1,322 +1,329 @@
 package reply
 
 import (
+	"bytes"
+	"context"
 	"fmt"
-	"strings"
+	"reflect"
 	"sync"
 	"time"
 
 	"cligate/internal/chat"
-	"cligate/internal/i18n"
 	"cligate/internal/platform"
 )
 
-// What a live message shows at most.
-const (
-	stepsShown = 6
-	textShown  = 1500 // bytes of the answer's tail
-	titleShown = 120  // characters of one step
-)
+const enqueueLimit = 10 * time.Second
 
-// The rhythm of a long turn's live message.
-const (
-	typingEvery  = 4 * time.Second
-	steadyAfter  = 30 * time.Second
-	slowAfter    = 5 * time.Minute
-	slowEvery    = 10 * time.Second
-	heartbeat    = 10 * time.Second // the elapsed time moves on although nothing happens
-	signalBudget = 5 * time.Second
-)
-
-// Live is the one message of a running turn that changes in place. Its methods
-// never block. The answer's text is kept whole; what an edit costs does not
-// depend on how long it is.
+// Live is the view that people have of a running turn: one message that is
+// edited in place. No method blocks.
 type Live struct {
-	turn    chat.Turn
-	lang    string
-	agent   string
-	voice   *Voice
-	adapter platform.Adapter
-	began   time.Time
-	first   time.Duration // until the first sign of life
-	every   time.Duration
+	turn   chat.Turn
+	sender *sender
+	traits platform.Traits
+	render func(chat.Reply) (chat.Part, bool)
+	poke   chan struct{} // something happened
+	over   chan struct{} // closed when the turn is over
+	began  time.Time
 
-	mu   sync.Mutex
-	seen view
-	over bool
-	line string // what remains
-	post posting
+	mu    sync.Mutex
+	story story
+	shown shown
 }
 
-// view is what the turn has shown so far.
-type view struct {
-	text    strings.Builder
-	open    bool // the last block of text goes on
-	steps   []chat.Tool
-	tools   int
-	plan    []chat.Step
-	notice  string
-	waiting bool
-	spoke   bool // there has been text
-}
-
-// posting is what became of the live message.
-type posting struct {
-	timer   *time.Timer
-	queued  bool // its first form is (or may be) in the outbox
+// shown is what is known about the message on the platform.
+type shown struct {
+	key     string // of the row that posts it, once it is or may be stored
 	ref     chat.Ref
-	shown   string // what the platform accepted last
-	edited  time.Time
-	dirty   bool
-	typing  time.Time // the last typing signal
-	mute    bool      // typing is refused here
-	slowing int       // edits are this many times rarer
+	part    chat.Part // what the platform has accepted last
+	size    int       // of the answer when the last form was made
+	mood    string    // everything else that it shows
+	editing bool      // an edit is queued or under way
+	last    time.Time // when the last edit was made
+	fails   int       // edits, in a row
+	dead    bool      // it cannot be shown or changed
+	ended   bool
+	line    string // what remains
 }
 
-// Event takes in what the agent reports.
+func newLive(t chat.Turn, lang, agent string) *Live {
+	now := time.Now()
+	return &Live{
+		turn: t, poke: make(chan struct{}, 1), over: make(chan struct{}), began: now,
+		story: story{lang: lang, agent: agent, began: now},
+	}
+}
+
+// attach starts a live message.
+func (s *sender) attach(l *Live, t platform.Traits, render func(chat.Reply) (chat.Part, bool)) {
+	l.sender, l.traits, l.render = s, t, render
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return // it still collects the answer
+	}
+	s.lives[l.turn.ID] = l
+	s.wg.Go(l.run)
+}
+
+// Event takes in what the agent reported.
 func (l *Live) Event(e chat.Event) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	v := &l.seen
-	switch e.Kind {
-	case chat.EventText:
-		if !v.open && v.text.Len() > 0 {
-			v.text.WriteString("\n\n")
-		}
-		v.open = true
-		v.text.WriteString(e.Text)
-		v.notice = ""
-		if !v.spoke {
-			v.spoke = true
-			l.hasten()
-		}
-	case chat.EventBreak:
-		v.open = false
-	case chat.EventTool:
-		v.open = false
-		v.step(e.Tool)
-	case chat.EventPlan:
-		v.plan = e.Plan
-	case chat.EventRetry, chat.EventNotice:
-		v.notice = e.Text
-	case chat.EventThought, chat.EventSession, chat.EventSent, chat.EventUsage:
-		return // no new picture
-	default:
-		return
-	}
-	l.touch()
+	l.story.take(e)
+	l.mu.Unlock()
+	l.wake()
 }
 
-func (v *view) step(t *chat.Tool) {
-	if t == nil {
-		return
-	}
-	for i := range v.steps {
-		if v.steps[i].ID == t.ID {
-			if t.Title == "" {
-				t.Title = v.steps[i].Title
-			}
-			v.steps[i] = *t
-			return
-		}
-	}
-	v.tools++
-	v.steps = append(v.steps, *t)
-	if len(v.steps) > 4*stepsShown { // the ones long gone are not shown again
-		v.steps = append(v.steps[:0], v.steps[len(v.steps)-2*stepsShown:]...)
-	}
-}
-
-// Waiting says whether the turn waits for a person.
+// Waiting tells whether the turn waits for a person.
 func (l *Live) Waiting(waiting bool) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.seen.waiting != waiting {
-		l.seen.waiting = waiting
-		l.touch()
-	}
+	l.story.waiting = waiting
+	l.mu.Unlock()
+	l.wake()
 }
 
-// Text returns the answer so far.
+// Text is the answer so far.
 func (l *Live) Text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.seen.text.String()
+	return l.story.text.String()
 }
 
-// End stops the live message: no further edit leaves, and line is what its
-// last word leaves of it (see Voice.Compose).
+// End ends the live message: no further edit leaves. line is what the turn's
+// last word makes of it (see Voice.Compose); empty = a general one.
 func (l *Live) End(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.over, l.line = true, line
-	if l.post.timer != nil {
-		l.post.timer.Stop()
+	l.end()
+	l.shown.line = line
+}
+
+func (l *Live) end() {
+	if !l.shown.ended {
+		l.shown.ended = true
+		close(l.over)
 	}
 }
 
-// arm sets the clock; the lock is held or l is not shared yet.
-func (l *Live) arm(d time.Duration) {
-	if l.post.timer == nil {
-		l.post.timer = time.AfterFunc(d, l.fire)
+// close ends the live message and returns the line that remains of it, and
+// whether it is or may be on the platform.
+func (l *Live) close(line string) (string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end()
+	if l.shown.line != "" {
+		line = l.shown.line
+	}
+	return line, l.shown.key != "" || !l.shown.ref.Zero()
+}
+
+func (l *Live) wake() {
+	select {
+	case l.poke <- struct{}{}:
+	default:
+	}
+}
+
+// run shows the turn until it is over: first after the quiet period, then at
+// the platform's pace.
+func (l *Live) run() {
+	select {
+	case <-l.sender.running:
+	case <-l.over:
 		return
 	}
-	l.post.timer.Reset(d)
-}
-
-// hasten brings the first sign of life nearer, because there is text to show.
-func (l *Live) hasten() {
-	if left := l.first - time.Since(l.began); !l.over && !l.post.queued && left > l.voice.cfg.QuietText {
-		l.arm(l.voice.cfg.QuietText)
+	ctx, cancel := context.WithCancel(l.sender.ctx)
+	typing := typist{live: l}
+	defer typing.wait()
+	defer cancel() // a sign of life that is under way ends, too
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-l.over:
+			return
+		case <-ctx.Done():
+			return
+		case <-l.poke:
+		case <-timer.C:
+		}
+		wait := l.quiet()
+		if wait <= 0 {
+			typing.tick(ctx)
+			wait = min(l.show(ctx), typing.next())
+		}
+		timer.Reset(max(wait, time.Millisecond))
 	}
 }
 
-// touch notes a new picture and sees that it is shown in time.
-func (l *Live) touch() {
-	if l.over || l.post.dirty || !l.post.queued {
-		l.post.dirty = true
-		return
+// quiet returns how long nothing may be shown yet.
+func (l *Live) quiet() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := l.began.Add(l.sender.cfg.Quiet)
+	if first := l.story.firstText; !first.IsZero() {
+		if soon := first.Add(l.sender.cfg.QuietText); soon.Before(at) {
+			at = soon
+		}
 	}
-	l.post.dirty = true
-	l.arm(max(0, l.interval()-time.Since(l.post.edited)))
+	return time.Until(at)
 }
 
-// interval is the present least time between two edits.
-func (l *Live) interval() time.Duration {
-	d := l.every
+// show posts the message, or asks for an edit when one is due. It returns when
+// to look again.
+func (l *Live) show(ctx context.Context) time.Duration {
+	const idle = time.Hour // until something wakes us
+	l.mu.Lock()
+	s := &l.shown
+	switch {
+	case !l.traits.Edits, s.ended, s.dead, s.editing:
+	case s.ref.Zero() && s.key == "":
+		s.key = fmt.Sprintf("live/%d/%d", l.turn.ID, l.began.UnixMicro())
+		l.mu.Unlock()
+		l.post(ctx)
+		return idle
+	case s.ref.Zero(): // not posted yet
+	case time.Since(s.last) < l.every():
+		wait := l.every() - time.Since(s.last)
+		l.mu.Unlock()
+		return wait
+	case !l.worthIt():
+		wait := l.every()
+		l.mu.Unlock()
+		return wait // the time that passed is shown, too
+	default:
+		s.editing = true
+		l.mu.Unlock()
+		l.sender.visit(l.turn.Place.Channel(), l)
+		return idle
+	}
+	l.mu.Unlock()
+	return idle
+}
+
+// every is the least time between two edits now: it grows with the age of the
+// turn, after a wait that the platform asked for, and with every failure.
+func (l *Live) every() time.Duration {
+	d := l.traits.ProgressEveryGroup
+	if l.turn.Place.Direct {
+		d = l.traits.ProgressEvery
+	}
+	if l.traits.Local {
+		return max(d, 20*time.Millisecond)
+	}
+	d = max(d, time.Second)
 	switch age := time.Since(l.began); {
-	case age > slowAfter:
-		d = max(d, slowEvery)
-	case age > steadyAfter:
+	case age > 5*time.Minute:
+		d = max(d, 10*time.Second)
+	case age > 30*time.Second:
+		d = max(d, 4*time.Second)
+	}
+	if l.sender.pace.slow(l.turn.Place.Channel()) {
 		d *= 2
 	}
-	return d * time.Duration(1+l.post.slowing)
+	return min(d<<min(l.shown.fails, 6), max(d, lastRetry))
 }
 
-// fire is the clock: the first form, an edit that is due, a sign of life.
-func (l *Live) fire() {
-	l.mu.Lock()
-	if l.over {
-		l.mu.Unlock()
+// worthIt reports whether a person would see a difference.
+func (l *Live) worthIt() bool {
+	const fewBytes = 30 // less new text is not worth an edit, unless it stays little
+	grown := l.story.text.Len() - l.shown.size
+	return grown >= fewBytes || l.story.mood() != l.shown.mood ||
+		grown > 0 && (l.traits.Local || time.Since(l.shown.last) > 2*l.every())
+}
+
+// post stores the row that makes the message. A turn that was begun before, by
+// a process that died, has one already.
+func (l *Live) post(ctx context.Context) {
+	if ref, err := l.sender.ledger.Shown(ctx, l.turn.ID); err == nil {
+		l.posted(ref, chat.Part{})
 		return
 	}
-	typing := l.adapter.Traits().Typing && !l.seen.waiting && !l.post.mute && time.Since(l.post.typing) >= typingEvery-50*time.Millisecond
-	if typing {
-		l.post.typing = time.Now()
-	}
-	fresh := !l.post.queued
-	l.post.queued = true
-	if !fresh && time.Since(l.post.edited) >= max(heartbeat, l.interval()) {
-		l.post.dirty = true // the elapsed time
-	}
-	l.arm(min(typingEvery, max(l.interval(), 100*time.Millisecond)))
-	part, out := chat.Part{}, chat.Out{}
-	if fresh {
-		part = l.picture()
-		out = l.row(part)
-	}
-	dirty := l.post.dirty && !fresh
+	part, ok := l.form()
+	l.mu.Lock()
+	key, ended := l.shown.key, l.shown.ended
 	l.mu.Unlock()
-	if typing {
-		l.voice.sender.signal(l)
+	if !ok || ended {
+		return
 	}
-	switch {
-	case fresh:
-		l.voice.sender.introduce(l, out)
-	case dirty:
-		l.voice.sender.wake(l.turn.Place.Channel())
+	within, cancel := context.WithTimeout(ctx, enqueueLimit)
+	defer cancel()
+	err := l.sender.ledger.Enqueue(within, []chat.Out{{
+		Key: key, Place: l.turn.Place, Turn: l.turn.ID, Class: chat.OutProgress, Op: chat.OpPost, Part: part,
+		State: chat.OutPending,
+	}})
+	if err != nil && ctx.Err() == nil {
+		l.sender.cfg.Log.DebugContext(ctx, "live message not stored", "turn", l.turn.ID, "err", err)
+	}
+	l.sender.wake(l.turn.Place.Channel()) // it may be stored all the same
+}
+
+// form is the message as it should look now.
+func (l *Live) form() (chat.Part, bool) {
+	l.mu.Lock()
+	r := l.story.reply(l.turn.ID, l.traits)
+	l.shown.size, l.shown.mood = l.story.text.Len(), l.story.mood()
+	l.mu.Unlock()
+	return l.render(r)
+}
+
+// wants reports whether the row with that key is to be posted.
+func (l *Live) wants(key string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.shown.ended && l.shown.ref.Zero() && l.shown.key == key
+}
+
+// lost notes that there will be no message.
+func (l *Live) lost() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shown.dead = true
+}
+
+// posted notes that the message is on the platform.
+func (l *Live) posted(ref chat.Ref, part chat.Part) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shown.ref.Zero() {
+		l.shown.ref, l.shown.part, l.shown.last = ref, part, time.Now()
+		l.wake()
 	}
 }
 
-// row is the live message's first form.
-func (l *Live) row(part chat.Part) chat.Out {
-	return chat.Out{Key: liveKey(l.turn.ID), Place: l.turn.Place, Turn: l.turn.ID, Class: chat.OutProgress, Op: chat.OpPost, Part: part}
+// next returns the newest form for an edit; false = there is nothing to edit.
+func (l *Live) next() (chat.Out, bool) {
+	part, ok := l.form()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !ok || l.shown.ended || l.shown.dead || same(part, l.shown.part) {
+		l.shown.editing, l.shown.last = false, time.Now()
+		l.wake()
+		return chat.Out{}, false
+	}
+	return chat.Out{
+		Place: l.turn.Place, Turn: l.turn.ID, Class: chat.OutProgress, Op: chat.OpEdit, Part: part,
+		Target: l.shown.ref, State: chat.OutPending,
+	}, true
 }
 
-func liveKey(turn int64) string { return fmt.Sprintf("live/%d", turn) }
-
-// picture renders the present form; the lock is held.
-func (l *Live) picture() chat.Part {
-	l.post.dirty = false
-	v := &l.seen
-	var b strings.Builder
-	state := "working"
-	if v.waiting {
-		state = "waiting"
-	}
-	b.WriteString(i18n.T(l.lang, "reply."+state, "agent", l.agent, "time", elapsed(time.Since(l.began))))
-	for _, p := range v.plan {
-		mark := "☐ "
-		if p.Done {
-			mark = "☑ "
-		}
-		b.WriteString("\n" + mark + clip(p.Text))
-	}
-	for _, s := range v.steps[max(0, len(v.steps)-stepsShown):] {
-		b.WriteString("\n" + marks[s.State] + clip(title(s)))
-	}
-	if v.notice != "" {
-		b.WriteString("\n" + clip(v.notice))
-	}
-	if text := tail(v.text.String()); text != "" {
-		b.WriteString("\n\n" + text)
-	}
-	r := chat.Reply{Kind: chat.ReplyProgress, Markdown: b.String(), Silent: true, ReplyTo: l.turn.ReplyTo}
-	if l.adapter.Traits().Buttons {
-		r.Buttons = [][]chat.Button{{{Label: i18n.T(l.lang, "reply.stop"), Data: fmt.Sprintf("stop:%d", l.turn.ID), Style: "danger"}}}
-	}
-	return l.voice.render(l.turn.Place, r)[0]
+// same reports whether two parts look alike.
+func same(a, b chat.Part) bool {
+	return a.Text == b.Text && bytes.Equal(a.Format, b.Format) && reflect.DeepEqual(a.Buttons, b.Buttons)
 }
 
-var marks = map[chat.ToolState]string{chat.ToolRunning: "▸ ", chat.ToolDone: "✓ ", chat.ToolFailed: "✗ "}
-
-func title(t chat.Tool) string {
-	switch {
-	case t.Title == "":
-		return t.Name
-	case t.Name == "" || strings.HasPrefix(t.Title, t.Name):
-		return t.Title
+// done is told what became of an edit. No failure makes another message.
+func (l *Live) done(part chat.Part, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch chat.CodeOf(err) {
+	case chat.CodeNone:
+		l.shown.part, l.shown.fails = part, 0
+	case chat.Gone, chat.GiveUp, chat.Park:
+		l.shown.dead = true
+	default:
+		l.shown.part, l.shown.mood = chat.Part{}, "" // who knows what is there now
+		l.shown.fails++
 	}
-	return t.Name + ": " + t.Title
-}
-
-// clip makes one short line that no Markdown can change: it is shown as code.
-func clip(s string) string {
-	s = strings.Join(strings.Fields(strings.ReplaceAll(s, "`", "'")), " ")
-	if r := []rune(s); len(r) > titleShown {
-		s = string(r[:titleShown]) + "…"
-	}
-	if s == "" {
-		return ""
-	}
-	return "`" + s + "`"
-}
-
-// tail is the end of the text, from the start of a line.
-func tail(s string) string {
-	if len(s) <= textShown {
-		return strings.TrimSpace(s)
-	}
-	cut := s[len(s)-textShown:]
-	if i := strings.IndexByte(cut, '\n'); i >= 0 && i < textShown/2 {
-		cut = cut[i+1:]
-	} else {
-		cut = strings.ToValidUTF8(cut, "")
-	}
-	if strings.Count(s[:len(s)-len(cut)], "\n```")%2 == 1 {
-		cut = "```\n" + cut // what was cut off opened a block of code
-	}
-	return "…\n" + strings.TrimSpace(cut)
-}
-
-// elapsed is a time for people: 42s, 2m 13s, 1h 5m.
-func elapsed(d time.Duration) string {
-	s := int(d.Seconds())
-	switch {
-	case s < 60:
-		return fmt.Sprintf("%ds", s)
-	case s < 3600:
-		return fmt.Sprintf("%dm %ds", s/60, s%60)
-	}
-	return fmt.Sprintf("%dh %dm", s/3600, s%3600/60)
+	l.shown.editing, l.shown.last = false, time.Now()
+	l.wake()
 }

@@ -4,94 +4,124 @@ import (
 	"sync"
 	"time"
 
-	"cligate/internal/chat"
 	"cligate/internal/platform"
 )
 
-// pacer holds the budgets of posts and edits, per chat and per account. A
-// budget is one instant: the time at which it is full again.
+// pacer keeps us within the platforms' budgets: a bucket per chat and one per
+// account, and the pauses that a platform asked for. What is forgotten is only
+// what does not matter any more.
 type pacer struct {
-	mu     sync.Mutex
-	full   map[string]time.Time // by channel, or account
-	paused map[string]time.Time // a told wait, by channel
-	swept  time.Time
+	mu      sync.Mutex
+	full    map[string]time.Time // bucket → when it will be full again
+	pauses  map[string]pause     // channel → what the platform asked for
+	cleaned time.Time
 }
+
+type pause struct {
+	until time.Time // nothing is sent before
+	slow  time.Time // edits come at half the pace until then
+}
+
+const (
+	slowFor    = 10 * time.Minute
+	cleanEvery = time.Minute
+)
 
 func newPacer() *pacer {
-	return &pacer{full: map[string]time.Time{}, paused: map[string]time.Time{}}
+	return &pacer{full: map[string]time.Time{}, pauses: map[string]pause{}}
 }
 
-// budget is a rate with its key.
-type budget struct {
-	key  string
-	rate platform.Rate
+// fare is what one call costs: a token of each of two buckets.
+type fare struct {
+	channel, account string
+	perChat, perAcct platform.Rate
+	cosmetic         bool // leaves a reserve for what matters
 }
 
-func budgets(p chat.Place, t platform.Traits) []budget {
-	per := t.PerGroup
-	if p.Direct {
-		per = t.PerChat
-	}
-	return []budget{{p.Channel(), per}, {p.Account, t.PerAccount}}
-}
-
-// take uses one unit of every budget, or says how long to wait for it and uses
-// nothing. A cosmetic call leaves one unit for what matters.
-func (p *pacer) take(place chat.Place, t platform.Traits, cosmetic bool) time.Duration {
+// take pays for a call, or returns how long to wait before asking again.
+func (p *pacer) take(f fare) (wait time.Duration) {
+	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
-	wait := p.paused[place.Channel()].Sub(now)
-	bs := budgets(place, t)
-	for _, b := range bs {
-		if b.rate.Every <= 0 {
-			continue
-		}
-		burst := max(1, b.rate.Burst)
-		if cosmetic && burst > 1 {
-			burst--
-		}
-		room := time.Duration(burst) * b.rate.Every
-		used := max(0, p.full[b.key].Sub(now)) + b.rate.Every
-		wait = max(wait, used-room)
+	p.clean(now)
+	if until := p.pauses[f.channel].until; until.After(now) {
+		return until.Sub(now)
 	}
+	chatKey, acctKey := "chat "+f.channel, "account "+f.account
+	wait = max(p.missing(chatKey, f.perChat, f.cosmetic, now), p.missing(acctKey, f.perAcct, f.cosmetic, now))
 	if wait > 0 {
 		return wait
 	}
-	for _, b := range bs {
-		if b.rate.Every > 0 {
-			p.full[b.key] = later(p.full[b.key], now).Add(b.rate.Every)
-		}
-	}
-	p.sweep(now)
+	p.pay(chatKey, f.perChat, now)
+	p.pay(acctKey, f.perAcct, now)
 	return 0
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
+// missing returns how long it takes until the bucket has a token to spare.
+func (p *pacer) missing(key string, r platform.Rate, cosmetic bool, now time.Time) time.Duration {
+	if r.Every <= 0 {
+		return 0
 	}
-	return b
+	spare := max(r.Burst, 1) - 1
+	if cosmetic {
+		spare -= (spare + 1) / 3
+	}
+	return p.full[key].Add(-time.Duration(spare) * r.Every).Sub(now)
 }
 
-// pause obeys a told wait.
-func (p *pacer) pause(channel string, until time.Time) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.paused[channel] = later(p.paused[channel], until)
-}
-
-// sweep forgets budgets that are full: an idle chat costs nothing.
-func (p *pacer) sweep(now time.Time) {
-	if now.Sub(p.swept) < time.Minute {
+func (p *pacer) pay(key string, r platform.Rate, now time.Time) {
+	if r.Every <= 0 {
 		return
 	}
-	p.swept = now
-	for _, m := range []map[string]time.Time{p.full, p.paused} {
-		for k, t := range m {
-			if t.Before(now) {
-				delete(m, k)
-			}
+	at := p.full[key]
+	if at.Before(now) {
+		at = now
+	}
+	p.full[key] = at.Add(r.Every)
+}
+
+// pause notes that the platform wants nothing from us in a channel for d.
+func (p *pacer) pause(channel string, d time.Duration) (until time.Time) {
+	now := time.Now()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	w := p.pauses[channel]
+	if until = now.Add(d); until.After(w.until) {
+		w.until = until
+	}
+	w.slow = w.until.Add(slowFor)
+	p.pauses[channel] = w
+	return w.until
+}
+
+// paused returns until when nothing may be sent to a channel.
+func (p *pacer) paused(channel string) time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pauses[channel].until
+}
+
+// slow reports whether edits of a channel come at half the pace.
+func (p *pacer) slow(channel string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return time.Now().Before(p.pauses[channel].slow)
+}
+
+// clean forgets full buckets and pauses that are over.
+func (p *pacer) clean(now time.Time) {
+	if now.Sub(p.cleaned) < cleanEvery {
+		return
+	}
+	p.cleaned = now
+	for k, t := range p.full {
+		if t.Before(now) {
+			delete(p.full, k)
+		}
+	}
+	for k, w := range p.pauses {
+		if w.slow.Before(now) {
+			delete(p.pauses, k)
 		}
 	}
 }

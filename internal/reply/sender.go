@@ -2,244 +2,175 @@ package reply
 
 import (
 	"context"
-	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
-	"cligate/internal/chat"
 	"cligate/internal/platform"
 )
 
-// sender delivers the outbox: one goroutine for each channel that has
-// something to send, none for the others.
+const (
+	firstRetry = time.Second
+	lastRetry  = time.Minute
+	// rescan is how often the outbox is searched for rows that nobody woke us
+	// for: it costs one query and makes a forgotten wake-up a delay.
+	rescan = time.Minute
+)
+
+// sender keeps one goroutine per channel that has something to send. What is
+// idle costs nothing.
 type sender struct {
 	ledger   Ledger
 	adapters map[string]platform.Adapter
-	lives    *lives
-	pacer    *pacer
 	cfg      Config
-	log      *slog.Logger
-
-	mu       sync.Mutex
-	ctx      context.Context // of run; nil before
-	stopped  bool
-	channels map[string]*channel
-	changed  chan struct{} // closed and replaced when a channel ends
+	pace     *pacer
+	running  chan struct{} // closed when Run has begun; ctx may be read then
+	ctx      context.Context
 	wg       sync.WaitGroup
+
+	mu    sync.Mutex
+	over  bool
+	busy  map[string]*channel
+	lives map[int64]*Live // of running turns, by turn
 }
 
-// channel is one chat that has something to send.
-type channel struct {
-	name  string
-	bell  chan struct{} // something may have changed; holds one ring
-	again bool          // rung since it last looked; guarded by sender.mu
-	tries int           // failures in a row
-	rest  time.Time     // it waits for this time, and Flush does not wait for it
-}
-
-func newSender(l Ledger, adapters map[string]platform.Adapter, ls *lives, cfg Config) *sender {
+func newSender(l Ledger, adapters map[string]platform.Adapter, cfg Config) *sender {
 	return &sender{
-		ledger: l, adapters: adapters, lives: ls, pacer: newPacer(), cfg: cfg, log: cfg.Log,
-		channels: map[string]*channel{}, changed: make(chan struct{}),
+		ledger: l, adapters: adapters, cfg: cfg, pace: newPacer(), running: make(chan struct{}),
+		busy: map[string]*channel{}, lives: map[int64]*Live{},
 	}
 }
 
-// run starts with what an earlier life left, and ends when ctx has ended and
-// nothing is in flight.
 func (s *sender) run(ctx context.Context) error {
 	s.mu.Lock()
 	s.ctx = ctx
-	early := s.channels // rung before we ran
-	for _, c := range early {
-		s.start(c)
+	close(s.running)
+	for _, c := range s.busy { // woken before we began
+		s.wg.Go(c.work)
 	}
 	s.mu.Unlock()
-	for try := 0; ; try++ {
-		names, err := s.ledger.Channels(ctx)
-		if err == nil {
-			for _, n := range names {
-				s.wake(n)
+	complained := false
+	for ctx.Err() == nil {
+		channels, err := s.ledger.Channels(ctx)
+		next := rescan
+		if err != nil {
+			next = firstRetry
+			if !complained && ctx.Err() == nil {
+				s.cfg.Log.ErrorContext(ctx, "outbox not read", "err", err)
 			}
-			break
 		}
-		s.log.WarnContext(ctx, "outbox not readable yet", "err", err)
-		if !sleep(ctx, nil, backoff(try)) {
-			break
+		complained = err != nil
+		for _, c := range channels {
+			s.wake(c)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(next):
 		}
 	}
-	<-ctx.Done()
 	s.mu.Lock()
-	s.stopped = true
+	s.over = true
 	s.mu.Unlock()
 	s.wg.Wait()
 	return nil
 }
 
-// wake looks at a channel. It never blocks.
-func (s *sender) wake(name string) {
+// started reports whether run was called.
+func (s *sender) started() bool {
+	select {
+	case <-s.running:
+		return true
+	default:
+		return false
+	}
+}
+
+// wake makes sure that somebody looks at a channel.
+func (s *sender) wake(name string) { s.visit(name, nil) }
+
+// visit wakes a channel and gives it a message to edit.
+func (s *sender) visit(name string, l *Live) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped {
-		return
-	}
-	if c, ok := s.channels[name]; ok {
-		c.again = true
-		select {
-		case c.bell <- struct{}{}:
-		default:
+	c := s.busy[name]
+	if c == nil {
+		if s.over {
+			return
 		}
-		return
-	}
-	c := &channel{name: name, bell: make(chan struct{}, 1)}
-	s.channels[name] = c
-	if s.ctx != nil {
-		s.start(c)
-	}
-}
-
-// start begins a channel's goroutine; the lock is held.
-func (s *sender) start(c *channel) { s.wg.Go(func() { s.serve(s.ctx, c) }) }
-
-// serve works off one channel: its rows first, then what is due of its live
-// messages. It ends when there is nothing, looking once more before it does.
-func (s *sender) serve(ctx context.Context, c *channel) {
-	for ctx.Err() == nil {
-		s.mu.Lock()
-		c.again = false
-		s.mu.Unlock()
-		o, err := s.ledger.NextOut(ctx, c.name)
-		switch {
-		case err == nil:
-			s.deliver(ctx, c, o)
-		case chat.CodeOf(err) == chat.Missing:
-			if s.refresh(ctx, c) {
-				continue
-			}
-			if s.leave(c) {
-				return
-			}
-		case ctx.Err() == nil:
-			s.log.WarnContext(ctx, "outbox not readable", "channel", c.name, "err", err)
-			s.restFor(ctx, c, backoff(c.tries))
-			c.tries++
+		account, _, _ := strings.Cut(name, "/")
+		c = &channel{sender: s, name: name, account: account, poke: make(chan struct{}, 1)}
+		s.busy[name] = c
+		if s.started() {
+			s.wg.Go(c.work)
 		}
 	}
-	s.mu.Lock()
-	s.gone(c)
-	s.mu.Unlock()
+	if l != nil {
+		c.edits = append(c.edits, l)
+	}
+	c.wake()
 }
 
-// leave ends a channel unless it was rung since it last looked.
+// leave ends a channel's goroutine unless something came meanwhile.
 func (s *sender) leave(c *channel) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.again {
+	if len(c.poke) > 0 || len(c.edits) > 0 {
 		return false
 	}
-	s.gone(c)
+	delete(s.busy, c.name)
 	return true
 }
 
-func (s *sender) gone(c *channel) {
-	delete(s.channels, c.name)
-	close(s.changed)
-	s.changed = make(chan struct{})
+// hurry lets the channels of an account try again at once.
+func (s *sender) hurry(account string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.busy {
+		if c.account == account {
+			c.hurry.Store(true)
+			c.wake()
+		}
+	}
 }
 
-// flush waits until no channel works, or those that do wait for a told time,
-// or ctx ends.
+// flush waits until no channel has anything to do now, or ctx ends.
 func (s *sender) flush(ctx context.Context) {
-	for {
-		s.mu.Lock()
-		busy := false
-		for _, c := range s.channels {
-			busy = busy || time.Until(c.rest) < time.Second
-		}
-		changed := s.changed
-		s.mu.Unlock()
-		if !busy {
-			return
-		}
-		t := time.NewTimer(200 * time.Millisecond)
+	const glance = 20 * time.Millisecond
+	t := time.NewTicker(glance)
+	defer t.Stop()
+	for s.pressed() {
 		select {
-		case <-changed:
 		case <-t.C:
 		case <-ctx.Done():
-		}
-		t.Stop()
-		if ctx.Err() != nil {
 			return
 		}
 	}
 }
 
-// restFor waits, but not beyond a ring or the end; c.rest tells others.
-func (s *sender) restFor(ctx context.Context, c *channel, d time.Duration) {
-	s.mu.Lock()
-	c.rest = time.Now().Add(d)
-	s.mu.Unlock()
-	sleep(ctx, nil, d)
-	s.mu.Lock()
-	c.rest = time.Time{}
-	s.mu.Unlock()
-}
-
-// sleep reports whether the time passed, or the bell rang, before ctx ended.
-func sleep(ctx context.Context, bell <-chan struct{}, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-bell:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// signal gives a typing signal beside everything else.
-func (s *sender) signal(l *Live) {
+// pressed reports whether a channel has something to do within a second.
+func (s *sender) pressed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped || s.ctx == nil {
-		return
-	}
-	ctx := s.ctx
-	s.wg.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, signalBudget)
-		defer cancel()
-		if err := l.adapter.Signal(ctx, l.turn.Place, chat.Ref{}, chat.Signal{Kind: chat.SignalTyping}); err != nil && ctx.Err() == nil {
-			l.muted()
-			s.log.DebugContext(ctx, "no typing here", "turn", l.turn.ID, "err", err)
+	for _, c := range s.busy {
+		if time.Until(c.waits) < time.Second {
+			return true
 		}
-	})
+	}
+	return false
 }
 
-// introduce stores the first form of a live message, or finds the one that an
-// earlier attempt at the turn has shown.
-func (s *sender) introduce(l *Live, o chat.Out) {
+// live returns the live message of a turn that runs in this process.
+func (s *sender) live(turn int64) *Live {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stopped || s.ctx == nil {
-		return
-	}
-	ctx := s.ctx
-	s.wg.Go(func() {
-		if ref, err := s.ledger.Shown(ctx, o.Turn); err == nil {
-			l.accepted(ref, chat.Part{})
-			l.mu.Lock()
-			l.touch()
-			l.mu.Unlock()
-			return
-		}
-		if err := s.ledger.Enqueue(ctx, []chat.Out{o}); err != nil {
-			s.log.DebugContext(ctx, "no live message", "turn", o.Turn, "err", err)
-			return
-		}
-		s.wake(o.Place.Channel())
-	})
+	return s.lives[turn]
+}
+
+// release takes a live message out of the books; nil when it is not in them.
+func (s *sender) release(turn int64) *Live {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.lives[turn]
+	delete(s.lives, turn)
+	return l
 }

@@ -1,16 +1,14 @@
-// Package reply turns what stations say and what a running turn reports into
-// messages, and sees them delivered.
+// Package reply says things: it turns what a running turn reports into one live
+// message, and outbox rows into messages on the platform. It is the last
+// station before the adapters.
 //
-// Place in the flow: turn, router and receive compose their words here (Voice);
-// what must arrive is a row of the outbox, committed together with what it is
-// about. A running turn has one live message (Live) that is edited in place.
-// The sender has one goroutine per chat that has something to send.
-//
-// Guarantees: rows of one chat leave in the order in which they were written;
-// "delivered" means that the platform's message id is stored; a send whose
-// outcome is unknown is settled before anything else goes to that chat; a told
-// wait is obeyed, also after a restart; edits of a live message are latest-wins,
-// never stored, and never cost a message of their own.
+// What it guarantees: one ordered sender per chat; a message counts as
+// delivered when the platform's id of it is stored; a send whose outcome is
+// unknown is settled before anything else goes to that chat; what a platform
+// asks us to wait is waited for, also across a restart; a final is never
+// dropped, and never overtaken by progress. The live message is cosmetic: it is
+// edited in place within the platform's budget, its failures affect nothing,
+// and it never causes a second message.
 package reply
 
 import (
@@ -18,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"cligate/internal/chat"
@@ -31,146 +30,202 @@ type Ledger interface {
 	Trouble
 }
 
-// Config are the knobs. Zero values mean the default.
+// Config are the knobs of a Voice. Zero values mean the default.
 type Config struct {
-	Lang        string        // for words that belong to nobody
-	Quiet       time.Duration // a turn gives no sign of life before; 0.8 s
-	QuietText   time.Duration // … nor before so long after its first text; 0.25 s
-	SendTimeout time.Duration // one send, without the adapter's own limits; 2 min
-	// Dead is told about every row that was given up; it must not block. nil =
-	// nobody is told.
+	Lang        string        // for words that belong to nobody; en
+	Quiet       time.Duration // no sign of life in a turn's first …; 0.8 s
+	QuietText   time.Duration // … nor so soon after its first text; 0.25 s
+	SendTimeout time.Duration // of one call to a platform; 2 min
+	Drain       time.Duration // how long a call may go on after Run's ctx ended; 10 s
+	SettleTries int           // how often an unknown outcome is looked into; 3
+	// Dead is told about a row that was given up; nil = nobody is told. It must
+	// not block for long: the chat waits.
 	Dead func(o chat.Out, reason string)
-	Log  *slog.Logger
+	// Resent is told about a row that is sent again though it may have arrived.
+	Resent func(o chat.Out)
+	Log    *slog.Logger
 }
 
 // Validate reports what is wrong with c.
 func (c Config) Validate() error {
-	if c.Quiet < 0 || c.QuietText < 0 || c.SendTimeout < 0 {
-		return errors.New("reply: a time is negative")
+	var bad []error
+	for name, d := range map[string]time.Duration{
+		"quiet": c.Quiet, "quiet text": c.QuietText, "send timeout": c.SendTimeout, "drain": c.Drain,
+	} {
+		if d < 0 {
+			bad = append(bad, fmt.Errorf("reply: %s is negative: %v", name, d))
+		}
 	}
-	return nil
+	if c.SettleTries < 0 {
+		bad = append(bad, fmt.Errorf("reply: settle tries are negative: %d", c.SettleTries))
+	}
+	return errors.Join(bad...)
 }
 
 func (c Config) withDefaults() Config {
-	if c.Quiet == 0 {
-		c.Quiet = 800 * time.Millisecond
+	set := func(d *time.Duration, to time.Duration) {
+		if *d == 0 {
+			*d = to
+		}
 	}
-	if c.QuietText == 0 {
-		c.QuietText = 250 * time.Millisecond
-	}
-	if c.SendTimeout == 0 {
-		c.SendTimeout = 2 * time.Minute
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
+	set(&c.Quiet, 800*time.Millisecond)
+	set(&c.QuietText, 250*time.Millisecond)
+	set(&c.SendTimeout, 2*time.Minute)
+	set(&c.Drain, 10*time.Second)
+	if c.SettleTries == 0 {
+		c.SettleTries = 3
 	}
 	if c.Lang == "" {
 		c.Lang = i18n.Default
 	}
+	if c.Dead == nil {
+		c.Dead = func(chat.Out, string) {}
+	}
+	if c.Resent == nil {
+		c.Resent = func(chat.Out) {}
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
 	return c
 }
 
-// Voice is how the stations speak.
+// Voice speaks to people.
 type Voice struct {
 	ledger   Ledger
-	adapters map[string]platform.Adapter // by account
+	adapters map[string]platform.Adapter
 	sender   *sender
-	lives    *lives
 	cfg      Config
 }
 
-// New makes a Voice for the given adapters, by account. Run must run for
-// anything to leave.
-func New(ledger Ledger, adapters map[string]platform.Adapter, cfg Config) (*Voice, error) {
+// New makes a Voice. adapters are the accounts by their key; the map must not
+// change afterwards. Nothing is sent before Run.
+func New(l Ledger, adapters map[string]platform.Adapter, cfg Config) (*Voice, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	v := &Voice{ledger: ledger, adapters: adapters, cfg: cfg}
-	v.lives = newLives()
-	v.sender = newSender(ledger, adapters, v.lives, cfg)
-	return v, nil
+	return &Voice{ledger: l, adapters: adapters, sender: newSender(l, adapters, cfg), cfg: cfg}, nil
 }
 
-// Run sends what is in the outbox until ctx ends, and returns when nothing is
-// in flight any more.
+// Run sends what is in the outbox until ctx ends, and returns when no call to
+// a platform is under way any more.
 func (v *Voice) Run(ctx context.Context) error { return v.sender.run(ctx) }
 
-// Flush waits until everything that can leave has left, or ctx ends. Rows that
-// wait for a told time stay.
+// Flush waits until everything that can leave has left, or ctx ends. What waits
+// for a later time stays.
 func (v *Voice) Flush(ctx context.Context) { v.sender.flush(ctx) }
-
-// Compose renders replies to outbox rows that are not stored yet; their keys
-// are key/1, key/2 …. With the last word of a turn whose live message is (or
-// may be) out goes a row that shrinks it to one line.
-func (v *Voice) Compose(p chat.Place, turn int64, key string, class chat.OutClass, rs ...chat.Reply) []chat.Out {
-	var outs []chat.Out
-	for _, r := range rs {
-		for _, part := range v.render(p, r) {
-			outs = append(outs, chat.Out{
-				Key: fmt.Sprintf("%s/%d", key, len(outs)+1), Place: p, Turn: turn, Class: class, Op: chat.OpPost, Part: part,
-			})
-		}
-	}
-	if class == chat.OutFinal && turn > 0 {
-		if line, out := v.lives.close(turn, v.cfg.Lang); out {
-			parts := v.render(p, chat.Reply{Kind: chat.ReplyProgress, Markdown: line, Silent: true})
-			outs = append(outs, chat.Out{
-				Key: key + "/end", Place: p, Turn: turn, Class: chat.OutProgress, Op: chat.OpFinish, Part: parts[0],
-			})
-		}
-	}
-	return outs
-}
-
-// render formats r for the place's account. An account that is configured no
-// more keeps its rows, in plain form.
-func (v *Voice) render(p chat.Place, r chat.Reply) []chat.Part {
-	if a, ok := v.adapters[p.Account]; ok {
-		if parts := a.Render(r); len(parts) > 0 {
-			return parts
-		}
-	}
-	return []chat.Part{{Text: r.Markdown, Buttons: r.Buttons, ReplyTo: r.ReplyTo, Silent: r.Silent, File: r.File}}
-}
 
 // Wake is called after rows of a place were committed. It never blocks.
 func (v *Voice) Wake(p chat.Place) { v.sender.wake(p.Channel()) }
 
+// Compose renders replies to outbox rows that are not stored yet. The keys are
+// key/1, key/2 …; rows of a turn are numbered alike. Replies that must be seen
+// (finals and asks) give at least one row.
+//
+// A turn's last word, also an empty one, takes along a row that shrinks its live
+// message to one line, if that message is, or may be, on the platform.
+func (v *Voice) Compose(p chat.Place, turn int64, key string, class chat.OutClass, rs ...chat.Reply) []chat.Out {
+	var parts []chat.Part
+	for _, r := range rs {
+		parts = append(parts, v.render(p, r)...)
+	}
+	if len(parts) == 0 && len(rs) > 0 && (class == chat.OutFinal || class == chat.OutAsk) {
+		parts = []chat.Part{visible(rs)}
+	}
+	outs := make([]chat.Out, 0, len(parts)+1)
+	for i, part := range parts {
+		o := chat.Out{
+			Key: fmt.Sprintf("%s/%d", key, i+1), Place: p, Turn: turn, Class: class,
+			Op: chat.OpPost, Part: part, State: chat.OutPending,
+		}
+		if turn > 0 {
+			o.Seq = i + 1
+		}
+		outs = append(outs, o)
+	}
+	if class == chat.OutFinal && turn > 0 {
+		outs = append(outs, v.remains(p, turn, key)...)
+	}
+	return outs
+}
+
+// remains is the row that ends a turn's live message. One that an earlier life
+// of the daemon began is not known here; the ledger tells when the row is due.
+func (v *Voice) remains(p chat.Place, turn int64, key string) []chat.Out {
+	line := i18n.T(v.cfg.Lang, "reply.over")
+	if l := v.sender.release(turn); l != nil {
+		shown := false
+		if line, shown = l.close(line); !shown {
+			return nil
+		}
+	}
+	parts := v.render(p, chat.Reply{Kind: chat.ReplyProgress, Markdown: line, Silent: true})
+	if len(parts) == 0 {
+		return nil
+	}
+	return []chat.Out{{
+		Key: key + "/end", Place: p, Turn: turn, Class: chat.OutProgress, Op: chat.OpFinish, Part: parts[0], State: chat.OutPending,
+	}}
+}
+
+func (v *Voice) render(p chat.Place, r chat.Reply) []chat.Part {
+	if a, ok := v.adapters[p.Account]; ok {
+		return a.Render(r)
+	}
+	// The account is not configured any more; its rows wait for it.
+	if strings.TrimSpace(r.Markdown) == "" && r.File == nil {
+		return nil
+	}
+	return []chat.Part{{Text: r.Markdown, Buttons: r.Buttons, ReplyTo: r.ReplyTo, Silent: r.Silent, File: r.File}}
+}
+
+// visible is what is said instead of text of which nothing can be seen, such
+// as an empty code block.
+func visible(rs []chat.Reply) chat.Part {
+	p := chat.Part{ReplyTo: rs[0].ReplyTo, Silent: rs[0].Silent}
+	for _, r := range rs {
+		if t := strings.TrimSpace(r.Markdown); p.Text == "" && t != "" {
+			p.Text = t
+		}
+		p.Buttons = append(p.Buttons, r.Buttons...)
+	}
+	if p.Text == "" {
+		p.Text = i18n.T(i18n.Default, "reply.nothing")
+	}
+	return p
+}
+
 // Say stores and sends words outside a turn; a known key is not said again.
 func (v *Voice) Say(ctx context.Context, p chat.Place, key string, rs ...chat.Reply) error {
-	if err := v.ledger.Enqueue(ctx, v.Compose(p, 0, key, chat.OutNotice, rs...)); err != nil {
+	outs := v.Compose(p, 0, key, chat.OutNotice, rs...)
+	if len(outs) == 0 {
+		return nil
+	}
+	if err := v.ledger.Enqueue(ctx, outs); err != nil {
 		return fmt.Errorf("say %s: %w", key, err)
 	}
 	v.Wake(p)
 	return nil
 }
 
-// Begin makes the live message of a turn. Nothing is shown before the quiet
-// time is over. It never blocks.
+// Begin makes the live message of a turn. It never blocks, and nothing is shown
+// before the quiet period is over. The caller must call End, and then compose
+// the last word.
 func (v *Voice) Begin(t chat.Turn, lang, agent string) *Live {
-	a, ok := v.adapters[t.Place.Account]
-	l := &Live{
-		turn: t, lang: lang, agent: agent, voice: v, adapter: a, began: time.Now(),
-		first: v.cfg.Quiet, every: pace(a, t.Place),
+	l := newLive(t, lang, agent)
+	traits := platform.Traits{}
+	if a, ok := v.adapters[t.Place.Account]; ok {
+		traits = a.Traits()
 	}
-	if !ok || !a.Traits().Edits {
-		l.over = true // nothing can be shown in place
-		return l
-	}
-	v.lives.add(l)
-	l.arm(v.cfg.Quiet)
+	v.sender.attach(l, traits, func(r chat.Reply) (chat.Part, bool) {
+		parts := v.render(t.Place, r)
+		if len(parts) == 0 {
+			return chat.Part{}, false
+		}
+		last := parts[len(parts)-1] // has the buttons, and the newest text
+		last.Silent = true
+		return last, true
+	})
 	return l
-}
-
-// pace is the least time between two edits of a live message.
-func pace(a platform.Adapter, p chat.Place) time.Duration {
-	if a == nil {
-		return time.Second
-	}
-	t := a.Traits()
-	if p.Direct || t.ProgressEveryGroup == 0 {
-		return t.ProgressEvery
-	}
-	return t.ProgressEveryGroup
 }
