@@ -31,26 +31,28 @@ type sealed struct {
 // reported with its row.
 func (s sealed) open(table string, id int64, v any) error {
 	if int64(crc32.Checksum(s.body, castagnoli)) != s.crc {
-		return &damaged{table: table, id: id, why: "the body does not match its checksum"}
+		return &damageError{table: table, id: id, why: "the body does not match its checksum"}
 	}
 	if err := json.Unmarshal(s.body, v); err != nil {
-		return &damaged{table: table, id: id, why: err.Error()}
+		return &damageError{table: table, id: id, why: err.Error()}
 	}
 	return nil
 }
 
-// damaged names a row that cannot be used.
-type damaged struct {
+// damageError names a row that cannot be used.
+type damageError struct {
 	table string
 	id    int64
 	why   string
 }
 
 // Error implements error.
-func (d *damaged) Error() string { return fmt.Sprintf("%s %d is damaged: %s", d.table, d.id, d.why) }
+func (d *damageError) Error() string {
+	return fmt.Sprintf("%s %d is damaged: %s", d.table, d.id, d.why)
+}
 
 // Unwrap gives it the code of a defect of ours.
-func (d *damaged) Unwrap() error { return &chat.Error{Code: chat.Internal} }
+func (d *damageError) Unwrap() error { return &chat.Error{Code: chat.Internal} }
 
 // asText encodes v for a text column; a zero value is stored as nothing.
 func asText[T comparable](v T) (string, error) {

@@ -11,5 +11,5 @@ func freeSpace(path string) int64 {
 	if err := unix.Statfs(path, &s); err != nil {
 		return -1
 	}
-	return int64(s.Bavail) * int64(s.Bsize) //nolint:unconvert,gosec // the types differ between systems
+	return int64(s.Bavail) * int64(s.Bsize) //nolint:unconvert // the types differ between systems
 }

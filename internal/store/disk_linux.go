@@ -24,7 +24,7 @@ func diskKind(path string) string {
 	if err := unix.Statfs(path, &s); err != nil {
 		return ""
 	}
-	return networkDisks[int64(uint32(s.Type))] //nolint:unconvert // the type differs between machines
+	return networkDisks[int64(uint32(s.Type))]
 }
 
 // allocate gives f real blocks for n bytes.

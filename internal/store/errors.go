@@ -67,12 +67,12 @@ func isBroken(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	switch e.Code { //nolint:exhaustive // the others end the statement only
+	switch e.Code {
 	case sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrNomem, sqlite3.ErrCorrupt, sqlite3.ErrNotADB,
 		sqlite3.ErrReadonly, sqlite3.ErrBusy, sqlite3.ErrInterrupt, sqlite3.ErrCantOpen:
 		return true
 	}
-	return false
+	return false // the others end the statement only
 }
 
 // diskError says in one sentence why a file of ours cannot be used.

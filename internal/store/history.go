@@ -103,7 +103,7 @@ func byTime(a, b chat.Line) int {
 func (c *core) sound(scan func(row) (chat.Line, error)) func(row) (chat.Line, error) {
 	return func(r row) (chat.Line, error) {
 		l, err := scan(r)
-		var d *damaged
+		var d *damageError
 		if errors.As(err, &d) {
 			c.w.log.Error("history line is damaged; left out", "table", d.table, "row", d.id, "err", err)
 			return chat.Line{}, nil

@@ -20,7 +20,7 @@ func takeLock(path string) (*lock, error) {
 	if err != nil {
 		return nil, diskError("open the lock file "+path, err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil { //nolint:gosec // a descriptor fits
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		holder := readPID(f)
 		if cerr := f.Close(); cerr != nil {
 			err = errors.Join(err, cerr)

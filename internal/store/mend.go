@@ -15,7 +15,7 @@ const mendLimit = 64
 func (c *core) readOpen(ctx context.Context, fn func(context.Context, handle) error) error {
 	for range mendLimit {
 		err := c.read(ctx, fn)
-		var d *damaged
+		var d *damageError
 		if !errors.As(err, &d) {
 			return err
 		}
@@ -35,7 +35,7 @@ var aside = map[string]string{
 	"ask":     `UPDATE ask SET state = 'void' WHERE id = ? AND state IN ('open', 'answered')`,
 }
 
-func setAside(ctx context.Context, t *tx, d *damaged) error {
+func setAside(ctx context.Context, t *tx, d *damageError) error {
 	update, ok := aside[d.table]
 	if !ok {
 		return d

@@ -75,7 +75,7 @@ func (m *migrator) run(ctx context.Context, fresh bool) error {
 		if err := backup(ctx, m.conn, path); err != nil {
 			return fmt.Errorf("back up before the migration: %w", err)
 		}
-		m.log.Info("backed up before a migration", "backup", path, "schema", m.at)
+		m.log.InfoContext(ctx, "backed up before a migration", "backup", path, "schema", m.at)
 	}
 	for _, s := range m.steps[m.at:] {
 		if err := m.apply(ctx, s); err != nil {

@@ -30,7 +30,6 @@ func openWriter(ctx context.Context, cfg Config, d dir, steps fs.FS) (_ *writer,
 	pool := sql.OpenDB(writerConnector(d.file()))
 	pool.SetMaxOpenConns(1)
 	ctx = context.WithoutCancel(ctx) // a half-done start is worse than a late one
-	w := (*writer)(nil)
 	defer func() {
 		if err != nil {
 			sp.close()
@@ -44,7 +43,7 @@ func openWriter(ctx context.Context, cfg Config, d dir, steps fs.FS) (_ *writer,
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	w = newWriter(pool, conn, sp, cfg)
+	w := newWriter(pool, conn, sp, cfg)
 	err = w.begin(ctx, d, steps)
 	if isNoSpace(err) && sp.full(err) {
 		err = w.begin(ctx, d, steps)
@@ -86,11 +85,11 @@ func (w *writer) check(ctx context.Context, file string) error {
 		return fmt.Errorf("read the database: %w", err)
 	}
 	if fi, err := os.Stat(file); err == nil && clean == "1" && fi.Size() >= quickCheckLimit {
-		w.log.Info("ledger is large and was closed cleanly; not checked", "bytes", fi.Size())
+		w.log.InfoContext(ctx, "ledger is large and was closed cleanly; not checked", "bytes", fi.Size())
 		return nil
 	}
 	if clean != "1" {
-		w.log.Warn("the last run did not end cleanly; checking the ledger")
+		w.log.WarnContext(ctx, "the last run did not end cleanly; checking the ledger")
 	}
 	return quickCheck(ctx, w.conn)
 }

@@ -118,7 +118,7 @@ func (v Outbox) Sending(ctx context.Context, id int64) (u *chat.Unsure, err erro
 		if err != nil {
 			return fmt.Errorf("intent of row %d: %w", id, err)
 		}
-		switch in.state { //nolint:exhaustive // all others are closed
+		switch in.state {
 		case chat.OutPending:
 			if in.since, err = highestKnown(ctx, t, in); err != nil {
 				return err
@@ -127,7 +127,7 @@ func (v Outbox) Sending(ctx context.Context, id int64) (u *chat.Unsure, err erro
 			if u, err = knownSince(ctx, t, in); err != nil {
 				return err
 			}
-		default:
+		default: // closed
 			return conflict("outbox row", id)
 		}
 		_, err = t.exec(ctx, `UPDATE outbox SET state = 'sending', tries = tries + 1, since = ? WHERE id = ?`, in.since, id)

@@ -82,7 +82,7 @@ func setText(ctx context.Context, t *tx, inbound int64, text string) error {
 	if err != nil {
 		return err
 	}
-	in.Message.Text = text
+	in.Text = text
 	body, crc, err := seal(in.Message)
 	if err != nil {
 		return err

@@ -61,24 +61,20 @@ func list[T any](ctx context.Context, h handle, scan func(row) (T, error), query
 }
 
 // first reads the first row of a query; chat.Missing when there is none.
-func first[T any](ctx context.Context, h handle, scan func(row) (T, error), query string, args ...any) (T, error) {
+func first[T any](ctx context.Context, h handle, scan func(row) (T, error), query string, args ...any) (_ T, err error) {
 	var zero T
 	rows, err := h.QueryContext(ctx, query, args...)
 	if err != nil {
 		return zero, err
 	}
-	if !rows.Next() {
-		err := errors.Join(rows.Err(), rows.Close())
-		if err == nil {
-			err = chat.E(chat.Missing, "", sql.ErrNoRows)
-		}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	if rows.Next() {
+		return scan(rows)
+	}
+	if err := rows.Err(); err != nil {
 		return zero, err
 	}
-	v, err := scan(rows)
-	if err := errors.Join(err, rows.Close()); err != nil {
-		return zero, err
-	}
-	return v, nil
+	return zero, chat.E(chat.Missing, "", sql.ErrNoRows)
 }
 
 // A plus before a column in a query ("ORDER BY +t.id") tells SQLite not to use

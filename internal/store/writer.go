@@ -155,7 +155,7 @@ func (w *writer) batch(ctx context.Context, rs []*request) {
 	if isNoSpace(err) && w.space.full(err) {
 		err = w.commit(ctx, rs)
 	}
-	var broke *brokenBy
+	var broke *breakError
 	if len(rs) > 1 && (errors.As(err, &broke) || isNoSpace(err)) {
 		// One of them spoiled the transaction of all: each for itself.
 		for _, r := range rs {
@@ -182,7 +182,7 @@ func (w *writer) commit(ctx context.Context, rs []*request) error {
 	}
 	for _, r := range rs {
 		if err := w.one(ctx, r, len(rs) > 1); err != nil {
-			return errors.Join(&brokenBy{err}, w.rollback(ctx))
+			return errors.Join(&breakError{err}, w.rollback(ctx))
 		}
 	}
 	if _, err := w.conn.ExecContext(ctx, "COMMIT"); err != nil {
@@ -191,11 +191,11 @@ func (w *writer) commit(ctx context.Context, rs []*request) error {
 	return nil
 }
 
-// brokenBy is the error of a request that ended the transaction of all.
-type brokenBy struct{ error }
+// breakError is the error of a request that ended the transaction of all.
+type breakError struct{ error }
 
 // Unwrap returns the request's own error.
-func (b *brokenBy) Unwrap() error { return b.error }
+func (b *breakError) Unwrap() error { return b.error }
 
 // one runs a request. Its own error undoes it alone: by a savepoint, or, when
 // it is alone, with its transaction.
