@@ -102,6 +102,25 @@ func TestSessionIsKeptWhenTheAgentIgnoresAStop(t *testing.T) {
 	})
 }
 
+func TestStopFreesTheLaneWhateverTheDriverDoes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t, turn.Config{})
+		h.say("remember the word plum")
+		h.agent.Script(fake.Stubborn(nil, 1000*time.Hour))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		tn, done := h.run(ctx, "write a book")
+		cancel(stop(chat.Stopped))
+		start := time.Now()
+		<-done
+		if d := time.Since(start); d > 20*time.Second {
+			t.Errorf("stopped after %v", d)
+		}
+		h.wantState(tn, chat.TurnStopped, chat.Stopped)
+		wantSaid(t, h.deliver(), "Stopped.")
+		h.plum()
+	})
+}
+
 func TestSessionIsKeptWhenATurnTimesOut(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := build(t, turn.Config{TurnTimeout: time.Hour})

@@ -145,7 +145,7 @@ func (n *run) try() error {
 			return err
 		}
 	}
-	err = w.Prompt(n.ctx, in, n.host)
+	err = n.prompt(w, in)
 	n.host.confirm()
 	if id := w.NativeID(); id != "" {
 		n.result.native = id
@@ -155,6 +155,33 @@ func (n *run) try() error {
 		return fmt.Errorf("prompt: %w", err)
 	}
 	return nil
+}
+
+func (n *run) prompt(w worker.Worker, in chat.Input) error {
+	defer n.enforce()()
+	return w.Prompt(n.ctx, in, n.host)
+}
+
+// obeyTime is how long a driver has to end a cancelled turn by its own means.
+const obeyTime = 15 * time.Second
+
+// enforce ends the process of a cancelled turn whose driver does not end it: a
+// stop always frees the lane. The returned func says that the turn is over.
+func (n *run) enforce() (obeyed func()) {
+	over := make(chan struct{})
+	session := n.session.ID
+	stop := context.AfterFunc(n.ctx, func() {
+		select {
+		case <-over:
+		case <-time.After(obeyTime):
+			n.cfg.Log.Warn("turn did not end when told to; its process is ended", "turn", n.turn.ID, "session", session)
+			n.sessions.Forget(session)
+		}
+	})
+	return func() {
+		stop()
+		close(over)
+	}
 }
 
 func gone(w worker.Worker) bool {
