@@ -140,6 +140,27 @@ func TestPressThatMayNotDecideLeavesTheRequestOpen(t *testing.T) {
 	}
 }
 
+func TestSomebodyElseAddsNothingToAnAnswer(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	d.grant("201", chat.RoleMember)
+	a := d.ask(member, chat.Question{Key: "c", Kind: chat.AskChoice, Queries: []chat.Query{
+		{ID: "one", Text: "?", Options: []chat.Option{{Label: "a"}, {Label: "b"}}}, {ID: "two", Text: "?", Options: []chat.Option{{Label: "c"}}},
+	}}, time.Hour)
+	d.receive(d.press(chat.Person{ID: "201"}, fmt.Sprintf("ask:%d:0:1", a.ID)))
+	if got := d.state(a); len(got.Answer.Values) != 0 {
+		t.Errorf("answer = %+v", got.Answer)
+	}
+	ack := d.receive(d.press(owner, fmt.Sprintf("ask:%d:0:1", a.ID)))[0]
+	if ack.Toast != "Noted (1 of 2)" || ack.Replace == nil {
+		t.Errorf("ack = %+v", ack)
+	}
+	d.receive(d.press(owner, fmt.Sprintf("ask:%d:1:0", a.ID)))
+	if got := d.state(a); got.State != chat.AskAnswered || got.Answer.Values["one"][0] != "b" || got.Answer.Values["two"][0] != "c" {
+		t.Errorf("answer = %+v", got.Answer)
+	}
+}
+
 func TestButtonOfAnExpiredRequestSaysSo(t *testing.T) {
 	t.Parallel()
 	d := open(t)

@@ -123,6 +123,18 @@ func TestAgentIsChosenByButtonAndItsModelIsNotCarriedOver(t *testing.T) {
 		if c := h.conv(); c.Agent != "claude" || c.Model != "" {
 			t.Errorf("conversation = %+v", c)
 		}
+		h.say("hello")
+		h.say("/model opus")
+		h.say("/agent demo")
+		h.say("hello again")
+		h.say("/undo")
+		if c := h.conv(); c.Agent != "claude" || c.Model == "large" {
+			t.Errorf("conversation = %+v", c)
+		}
+		h.say("/undo")
+		if c := h.conv(); c.Agent != "demo" || c.Model == "opus" {
+			t.Errorf("the other agent's model stayed: %+v", c)
+		}
 		h.say("/agent codex")
 		h.told("not ready: log in first")
 		h.say("/agent cloude")
@@ -190,16 +202,14 @@ func TestCommandsCarriedOutTwiceHaveTheEffectOfOnce(t *testing.T) {
 		sessions int
 		prompts  []string
 	}
-	run := func(t *testing.T, die bool, do func(h *house, crash func())) (w world) {
+	run := func(t *testing.T, die int64, do func(h *house, crash func())) (w world) {
 		t.Helper()
 		var tr *trap
 		play2(t, func(s *setup) {
 			s.inbox = func(i router.Inbox) router.Inbox { tr = &trap{Inbox: i}; return tr }
 		}, func(t *testing.T, h *house) {
 			do(h, func() {
-				if die {
-					tr.fails.Store(2)
-				}
+				tr.fails.Store(die)
 			})
 			h.settleDown()
 			all, err := h.db.Sessions().Sessions(t.Context(), h.conv().ID)
@@ -227,9 +237,12 @@ func TestCommandsCarriedOutTwiceHaveTheEffectOfOnce(t *testing.T) {
 				h.settleDown()
 				h.say("three")
 			}
-			want, got := run(t, false, do), run(t, true, do)
-			if got.conv != want.conv || got.sessions != want.sessions || !slices.Equal(got.prompts, want.prompts) {
-				t.Errorf("with a crash %+v, without %+v", got, want)
+			want := run(t, 0, do)
+			for n := range int64(2) {
+				got := run(t, n+1, do)
+				if got.conv != want.conv || got.sessions != want.sessions || !slices.Equal(got.prompts, want.prompts) {
+					t.Errorf("with %d crashes %+v, without %+v", n+1, got, want)
+				}
 			}
 		})
 	}

@@ -212,9 +212,10 @@ func TestNextPlainMessageAnswersAnOpenQuestion(t *testing.T) {
 		if got := h.stored(a); got.Answer.Text != "main" {
 			t.Errorf("answer = %+v", got.Answer)
 		}
+		h.say("thanks for asking", replyTo(h.shown(a))) // it is closed: this talks about it
 		h.say("and then push")
 		h.runner.end(h.runner.last().ID, chat.TurnSucceeded)
-		h.prompts("work", "main", "and then push")
+		h.prompts("work", "main", "thanks for asking", "and then push")
 	})
 }
 

@@ -49,6 +49,7 @@ type setup struct {
 	idle   bool // the router is not started
 	access receive.Access
 	inbox  func(router.Inbox) router.Inbox
+	turns  func(router.Turns) router.Turns
 }
 
 var owner = chat.Person{ID: "1", Name: "Ann", Lang: "en"}
@@ -72,10 +73,14 @@ func open(t *testing.T, change func(*setup)) *house {
 	if s.inbox != nil {
 		inbox = s.inbox(inbox)
 	}
+	var turns router.Turns = db.Turns()
+	if s.turns != nil {
+		turns = s.turns(turns)
+	}
 	clicks := receive.NewClicks(db.Asks(), h.board, nil)
 	h.router, err = router.New(t.Context(), router.Deps{
 		Ledger: router.Ledger{
-			Inbox: inbox, Turns: db.Turns(), Control: db.Turns(), Conversations: db.Sessions(),
+			Inbox: inbox, Turns: turns, Control: db.Turns(), Conversations: db.Sessions(),
 			Asks: db.Asks(), History: db.History(), Endings: db.Runs(),
 		},
 		Runner: h.runner, Workers: h.workers, Agents: agents{}, Clicks: clicks, Board: h.board,

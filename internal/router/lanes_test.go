@@ -125,6 +125,40 @@ func TestNoWakeUpIsLost(t *testing.T) {
 	}
 }
 
+// late is a queue that a turn is put into just when nothing was found.
+type late struct {
+	*heap
+	l    *Lanes
+	once sync.Once
+}
+
+func (q *late) NextTurn(ctx context.Context, session int64) (chat.Turn, error) {
+	t, err := q.heap.NextTurn(ctx, session)
+	if err != nil {
+		q.once.Do(func() {
+			q.put(session)
+			q.l.Wake(session)
+		})
+	}
+	return t, err
+}
+
+func TestWakeUpBetweenLookingAndLeavingIsNotLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := &late{heap: &heap{turns: map[int64][]chat.Turn{}}}
+		var ran atomic.Int64
+		q.l = newLanes(t.Context(), q, hand(func(_ context.Context, turn chat.Turn) { q.drop(turn); ran.Add(1) }),
+			func(chat.Turn) {}, slog.New(slog.DiscardHandler))
+		q.l.Wake(1)
+		synctest.Wait()
+		if ran.Load() != 1 {
+			t.Error("the turn was left in the queue")
+		}
+		q.l.Drain(0)
+	})
+}
+
 func TestTurnThatIsNotClaimedIsNotTriedInALoop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -181,6 +181,22 @@ func TestOldStopButtonStopsNothingElse(t *testing.T) {
 	})
 }
 
+func TestStopButtonOfATurnThatHasJustEndedStopsNothing(t *testing.T) {
+	q := &lag{old: map[int64]chat.Turn{}}
+	play(t, func(s *setup) { s.turns = func(i router.Turns) router.Turns { q.Turns = i; return q } }, func(t *testing.T, h *house) {
+		h.runner.holds("first", "second")
+		h.say("first")
+		h.say("second")
+		old := h.turn(h.runner.last().ID)
+		h.runner.end(old.ID, chat.TurnSucceeded)
+		q.old[old.ID] = old
+		h.press(chat.Ref{ID: "x"}, fmt.Sprintf("stop:%d", old.ID))
+		if q := h.turn(h.runner.last().ID); q.State != chat.TurnRunning || q.ID == old.ID {
+			t.Errorf("turn %d is %s", q.ID, q.State)
+		}
+	})
+}
+
 func TestStopFreesALaneThatNobodyWorksIn(t *testing.T) {
 	play(t, nil, func(t *testing.T, h *house) {
 		h.runner.panics = 1

@@ -29,3 +29,16 @@ func (i *trap) Settle(ctx context.Context, ids []int64, s chat.InboundState, why
 	}
 	return i.Inbox.Settle(ctx, ids, s, why, outs)
 }
+
+// lag is a queue that knows some turns only as they were a moment ago.
+type lag struct {
+	router.Turns
+	old map[int64]chat.Turn
+}
+
+func (q *lag) TurnByID(ctx context.Context, id int64) (chat.Turn, error) {
+	if t, ok := q.old[id]; ok {
+		return t, nil
+	}
+	return q.Turns.TurnByID(ctx, id)
+}
