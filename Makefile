@@ -40,6 +40,10 @@ test-browser: ## the web chat in headless Chromium (needs .ci/install-browser)
 	.ci/install-browser
 	$(GO) test -tags '$(TAGS) browser' -count=1 -timeout 10m ./internal/web/...
 
+.PHONY: test-image
+test-image: build ## replay the image's steps and run it without a container engine (root, Debian)
+	$(GO) test -tags '$(TAGS) image' -count=1 -timeout 10m ./internal/sim/image
+
 .PHONY: check
 check: fmt-check vet lint vuln test ## everything that must be green before a change lands
 

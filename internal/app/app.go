@@ -154,6 +154,10 @@ func (a *App) assemble(ctx context.Context) error {
 		Ledger: db.Runs(), Recovery: db.Runs(), Asks: db.Asks(), Threads: db.Sessions(), History: db.History(), Outbox: db.Outbox(),
 	}, c.sessions, speaker{c.voice}, board, turn.Config{
 		TurnTimeout: cfg.TurnTimeout, StallNotice: cfg.StallNotice, StallStop: cfg.StallStop, AskTimeout: cfg.AskTimeout,
+		Reap: func(ctx context.Context, runners []string) error {
+			_, err := proc.Reap(ctx, "", runners...)
+			return err
+		},
 		Ended: func(t chat.Turn) { c.router.Lanes().Ended(t) }, Log: a.log,
 	})
 	clicks := receive.NewClicks(db.Asks(), board, a.log)

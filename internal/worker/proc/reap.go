@@ -16,14 +16,14 @@ import (
 
 // Reap kills what an earlier daemon left behind and returns how many processes
 // that were: the trees of the recorded identities (see Process.Identity), and
-// every process that carries token. It is called before New, because it would
-// kill this process's own runners too. A process is never chosen by its name
+// every process that carries token (empty = none). With a token it is called
+// before New, because it would kill this process's own runners too. A process is never chosen by its name
 // or age, and never if it is an ancestor of this one. An error means that
 // something still lives.
 func Reap(ctx context.Context, token string, identities ...string) (killed int, err error) {
 	recorded := map[int]uint64{}
 	for _, id := range identities {
-		if pid, start, ok := parseIdentity(id); ok {
+		if pid, start, ok := ParseIdentity(id); ok {
 			recorded[pid] = start
 		}
 	}
@@ -55,7 +55,7 @@ func leftovers(token string, recorded map[int]uint64) []runner.Entry {
 	chosen := map[int]runner.Entry{}
 	for pid, e := range all {
 		start, ok := recorded[pid]
-		if own[pid] || e.Zombie || !(ok && start == e.Start) && !marked(pid, token) {
+		if own[pid] || e.Zombie || !(ok && start == e.Start) && (token == "" || !marked(pid, token)) {
 			continue
 		}
 		chosen[pid] = e
