@@ -3,6 +3,7 @@ package reply_test
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,8 +182,10 @@ func TestFailingEditsNeverMakeAMessage(t *testing.T) {
 	for _, code := range []chat.Code{chat.Network, chat.Gone, chat.GiveUp, chat.Degrade, chat.Internal, chat.Uncertain} {
 		t.Run(string(code), func(t *testing.T) {
 			bubble(t, traits, func(h *house) {
+				var failed atomic.Int64
 				h.tg.Script(func(o chat.Out) fake.Outcome {
 					if o.Op == chat.OpEdit {
+						failed.Add(1)
 						return fake.Outcome{Err: chat.E(code, "", nil)}
 					}
 					return fake.Outcome{}
@@ -192,6 +195,9 @@ func TestFailingEditsNeverMakeAMessage(t *testing.T) {
 				stream(l, 300, 100*time.Millisecond)
 				if n := len(h.tg.Calls()); n > 9 {
 					t.Errorf("%d calls in 30 s", n)
+				}
+				for before, i := failed.Load(), 0; failed.Load() == before && i < 5000; i++ { // just after a failure
+					stream(l, 1, 50*time.Millisecond)
 				}
 				h.finish(l, tn, "the answer")
 				sleep(100 * time.Millisecond)
@@ -289,5 +295,49 @@ func TestALocalReaderSeesTheTextAsItComes(t *testing.T) {
 		}
 		h.finish(l, tn, "over")
 		sleep(time.Minute)
+	})
+}
+
+func TestWhatNobodyCanSeeIsNoEdit(t *testing.T) {
+	bubble(t, traits, func(h *house) {
+		tn := turnOf(h.place("1", true), 1)
+		l := h.voice.Begin(tn, "en", "demo")
+		l.Event(chat.Event{Kind: chat.EventText, Text: "text"})
+		for range 45 {
+			l.Event(chat.Event{Kind: chat.EventText, Text: strings.Repeat("\n", 50)})
+			time.Sleep(100 * time.Millisecond)
+		}
+		if n := len(h.tg.Calls()); n != 1 {
+			t.Errorf("%d calls in 4.5 s", n)
+		}
+		h.finish(l, tn, "over")
+		sleep(time.Minute)
+	})
+}
+
+func TestWordsDoNotWaitForProgress(t *testing.T) {
+	bubble(t, traits, func(h *house) {
+		p := h.place("g", false)
+		var ends []func()
+		for i := range 8 { // more than the group's budget allows
+			tn := turnOf(p, int64(i+1))
+			l := h.voice.Begin(tn, "en", "demo")
+			ends = append(ends, func() { h.finish(l, tn, "over") })
+			go stream(l, 1200, 100*time.Millisecond) // ends by itself
+		}
+		sleep(time.Minute)
+		for i := range 3 {
+			h.say(p, fmt.Sprintf("n/%d", i), "notice")
+			sleep(100 * time.Millisecond)
+			if got := h.tg.Texts("g"); got[len(got)-1] != "notice" || len(got) != 9+i {
+				t.Errorf("the notice waits: %q", got)
+			}
+			sleep(20 * time.Second)
+		}
+		sleep(time.Minute)
+		for _, end := range ends {
+			end()
+		}
+		sleep(5 * time.Minute)
 	})
 }

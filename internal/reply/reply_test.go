@@ -37,7 +37,9 @@ type house struct {
 	tg    *fake.Service
 	cfg   reply.Config
 	voice *reply.Voice
-	stop  func() // ends the voice, as the end of the daemon does
+	// ledger is what the voice gets instead of the ledger itself.
+	ledger reply.Ledger
+	stop   func() // ends the voice, as the end of the daemon does
 
 	mu     sync.Mutex
 	dead   []string
@@ -90,7 +92,10 @@ func bubble(t *testing.T, tr platform.Traits, f func(h *house)) {
 func (h *house) start() {
 	h.t.Helper()
 	var err error
-	h.voice, err = reply.New(h.db.Outbox(), map[string]platform.Adapter{"tg": h.tg}, h.cfg)
+	if h.ledger == nil {
+		h.ledger = h.db.Outbox()
+	}
+	h.voice, err = reply.New(h.ledger, map[string]platform.Adapter{"tg": h.tg}, h.cfg)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"cligate/internal/chat"
 	"cligate/internal/platform"
 	"cligate/internal/platform/fake"
+	"cligate/internal/reply"
 )
 
 // failing makes a script that answers err n times for posts of the given text.
@@ -212,7 +213,7 @@ func TestAnOutcomeThatStaysUnknownIsSentAgainMarkedOnce(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			bubble(t, traits, func(h *house) {
 				p := h.place("1", true)
-				h.tg.Script(failing("", 5, fake.Outcome{Err: coded(chat.Uncertain)}))
+				h.tg.Script(failing("", 9, fake.Outcome{Err: coded(chat.Uncertain)}))
 				h.enqueue(h.voice.Compose(p, 3, "final/3", chat.OutFinal, chat.Reply{Markdown: text}))
 				h.say(p, "b", "second")
 				sleep(5 * time.Minute)
@@ -438,6 +439,49 @@ func TestNoWakeUpIsLost(t *testing.T) {
 		if n := len(h.tg.Messages("1")); n != 200 {
 			t.Errorf("%d of 200 messages", n)
 		}
+	})
+}
+
+// late is a ledger in which a row is stored just after it was found empty.
+type late struct {
+	reply.Ledger
+	missed func()
+}
+
+// NextOut implements reply.Outbox.
+func (l late) NextOut(ctx context.Context, channel string) (chat.Out, error) {
+	o, err := l.Ledger.NextOut(ctx, channel)
+	if chat.CodeOf(err) == chat.Missing {
+		l.missed()
+	}
+	return o, err
+}
+
+func TestARowThatComesAsTheSenderLeavesIsSentAtOnce(t *testing.T) {
+	bubble(t, traits, func(h *house) {
+		p := h.place("1", true)
+		h.stop()
+		n := 0
+		h.ledger = late{h.db.Outbox(), func() {
+			if n++; n <= 3 {
+				h.say(p, fmt.Sprintf("n/%d", n), fmt.Sprintf("n%d", n))
+			}
+		}}
+		h.start()
+		h.say(p, "n/0", "n0")
+		sleep(5 * time.Second)
+		h.want("1", "n0", "n1", "n2", "n3")
+	})
+}
+
+func TestAForgottenWakeUpIsADelayOnly(t *testing.T) {
+	bubble(t, traits, func(h *house) {
+		outs := h.voice.Compose(h.place("1", true), 0, "n", chat.OutNotice, chat.Reply{Markdown: "hello"})
+		if err := h.db.Outbox().Enqueue(h.t.Context(), outs); err != nil {
+			t.Fatal(err)
+		}
+		sleep(2 * time.Minute)
+		h.want("1", "hello")
 	})
 }
 

@@ -242,7 +242,7 @@ func plainLine(s string) string {
 // tail is the end of the answer so far, from the beginning of a line where
 // there is one. Code that began earlier is opened again.
 func (s *story) tail(limit int) string {
-	text := s.text.String()
+	text := strings.TrimRight(s.text.String(), " \n")
 	if len(text) <= limit {
 		return text
 	}
