@@ -66,6 +66,19 @@ func own(text string) bool {
 	return strings.TrimSpace(text) != ""
 }
 
+// steered is how the client introduces a message that came while it worked.
+const steered = "The user sent a new message while you were working:"
+
+// plain takes the client's words off a user's text.
+func plain(text string) string {
+	rest, ok := strings.CutPrefix(text, steered)
+	if !ok {
+		return text
+	}
+	own, _, _ := strings.Cut(strings.TrimSpace(rest), "\n\n")
+	return own
+}
+
 // users returns the user's own texts, oldest first; at least one.
 func (r *request) users() []string {
 	var out []string
@@ -75,7 +88,7 @@ func (r *request) users() []string {
 		}
 		for _, b := range m.Content {
 			if b.Type == "text" && own(b.Text) {
-				out = append(out, b.Text)
+				out = append(out, plain(b.Text))
 			}
 		}
 	}
@@ -147,6 +160,10 @@ type reply struct {
 	hang   bool // say nothing more after the blocks
 }
 
+// maxScript is the longest text that is taken for a script; longer ones are
+// prompts of the client's own, or loads.
+const maxScript = 2000
+
 // reply works out the answer: the steps of the last user text, from the one
 // after the last tool that has a result, up to and including the next tool.
 func (r *request) reply(users []string) *reply {
@@ -156,7 +173,12 @@ func (r *request) reply(users []string) *reply {
 		rep.say("the background task is done")
 		return rep
 	}
-	steps := script.Parse(users[len(users)-1])
+	last := users[len(users)-1]
+	if len(last) > maxScript {
+		rep.say(fmt.Sprintf("%d bytes", len(last)))
+		return rep
+	}
+	steps := script.Parse(last)
 	skip := len(results)
 	for _, st := range steps {
 		if n := toolUses(st); skip > 0 {

@@ -179,6 +179,29 @@ func TestAMessageTakenIntoAnUnaskedRunBindsIt(t *testing.T) {
 	}
 }
 
+func TestWhatComesRightAfterTheEndIsNotTheTurns(t *testing.T) {
+	t.Parallel()
+	for range 50 {
+		p := newPuppet(t)
+		extra, ended := audience.New(nil), make(chan error, 1)
+		w := p.play(t, func(s *worker.Spec) {
+			s.Uninvited = func(context.Context) (worker.Host, func(error)) { return extra, func(err error) { ended <- err } }
+		})
+		a := audience.New(nil)
+		_, result := audience.Begin(t, w, "hello", a)
+		m := p.hears(t)
+		p.says(t, life(m.UUID, "started"), initLine, says("m1", "asked"), resultLine, initLine, says("m2", "not asked"), resultLine)
+		if err := <-result; err != nil {
+			t.Fatal(err)
+		}
+		<-ended
+		if a.Text() != "asked|" || extra.Text() != "not asked|" {
+			t.Fatalf("texts = %q, %q", a.Text(), extra.Text())
+		}
+		_ = p.Terminate(t.Context())
+	}
+}
+
 func TestAnUnaskedRunEndsWithItsProcess(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)

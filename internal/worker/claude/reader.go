@@ -72,12 +72,7 @@ func (rd *reader) oversize(l proc.Line) {
 		return
 	}
 	rd.skipped = true
-	if rd.run != nil {
-		rd.run.emit(chat.Event{
-			Kind: chat.EventNotice, Code: chat.Protocol,
-			Text: i18n.T(i18n.Default, "claude.skipped", "size", fmt.Sprintf("%d MiB", l.Size>>20)),
-		})
-	}
+	rd.notice("claude.skipped", "size", fmt.Sprintf("%d MiB", l.Size>>20))
 }
 
 // line takes one message. What is no message, or one of a type that we do not
@@ -122,6 +117,8 @@ func (rd *reader) line(data []byte) {
 				rd.log.DebugContext(rd.life, "answer that nobody waits for")
 			}
 		})
+	case typeReset:
+		rd.notice("claude.cleared")
 	case typeLimit:
 		err = with(data, rd.limit)
 	default:
@@ -152,6 +149,8 @@ func (rd *reader) system(h head, data []byte) error {
 				rd.giveUp(rd.run, rd.run.retry(m))
 			}
 		})
+	case "compact_boundary":
+		rd.notice("claude.compacted")
 	case "task_started":
 		return with(data, func(m taskMsg) {
 			if rd.run != nil && rd.run.turn != nil && m.Background {
@@ -166,6 +165,13 @@ func (rd *reader) system(h head, data []byte) error {
 		})
 	}
 	return nil
+}
+
+// notice tells something in our own words.
+func (rd *reader) notice(key string, args ...any) {
+	if rd.run != nil {
+		rd.run.emit(chat.Event{Kind: chat.EventNotice, Text: i18n.T(i18n.Default, key, args...)})
+	}
 }
 
 // giveUp ends a run that has no hope: the agent would go on trying.

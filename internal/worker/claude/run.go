@@ -3,6 +3,7 @@ package claude
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -154,7 +155,7 @@ func (r *run) retry(m retryMsg) error {
 	code := m.code()
 	r.emit(chat.Event{Kind: chat.EventRetry, Code: code, Text: m.text()})
 	if code == chat.LoggedOut {
-		return chat.E(chat.LoggedOut, shorten(m.Error), nil)
+		return chat.E(chat.LoggedOut, "", fmt.Errorf("the model refused the login: %s", m.text()))
 	}
 	return nil
 }

@@ -163,6 +163,13 @@ func (t *turn) settle() {
 	}
 }
 
+// ended reports whether the turn is over.
+func (t *turn) ended() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.over
+}
+
 // outcome is how the turn ended.
 func (t *turn) outcome() (chat.Usage, error) {
 	t.mu.Lock()

@@ -17,6 +17,7 @@ const (
 	typeRequest   = "control_request"
 	typeResponse  = "control_response"
 	typeCancel    = "control_cancel_request"
+	typeReset     = "conversation_reset"
 	typeLimit     = "rate_limit_event"
 )
 

@@ -128,11 +128,15 @@ func (w *Worker) exit() error {
 	return fmt.Errorf("%w: exit code %d: %s", errGone, code, lastLine(w.proc.Stderr()))
 }
 
-// current returns the user's turn that runs.
+// current returns the user's turn that runs; nil as soon as the agent has
+// ended it, even if Prompt has not returned yet: what comes then is not its.
 func (w *Worker) current() *turn {
 	w.known.mu.Lock()
 	defer w.known.mu.Unlock()
-	return w.known.turn
+	if t := w.known.turn; t != nil && !t.ended() {
+		return t
+	}
+	return nil
 }
 
 // identify notes what the agent says about itself when a run begins, and
