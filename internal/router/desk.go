@@ -46,9 +46,13 @@ func (d *desk) place(ctx context.Context, o order) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	waiting, err := d.Turns.Queued(ctx, s.sess.ID)
-	if err != nil {
-		return 0, fmt.Errorf("read queue: %w", err)
+	var waiting []chat.Turn
+	// In a session without a lane that replaced no other, nothing waits but
+	// what is held, and the new turn runs at once.
+	if _, busy := d.lanes.at(s.sess.ID); busy || s.conv.Previous != 0 {
+		if waiting, err = d.Turns.Queued(ctx, s.sess.ID); err != nil {
+			return 0, fmt.Errorf("read queue: %w", err)
+		}
 	}
 	if len(waiting) >= d.cfg.QueueMax && !o.exempt {
 		return 0, chat.E(chat.Full, strconv.Itoa(d.cfg.QueueMax), nil)
