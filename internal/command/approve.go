@@ -22,21 +22,6 @@ func approve(ctx context.Context, s *Set, c Call) (Result, error) {
 	return decide(ctx, s, c, a, chat.Answer{Option: opt.ID, Effect: chat.EffectAllow})
 }
 
-// deny is /deny [#n] [why]: the request that waits is refused, and the agent
-// is told why.
-func deny(ctx context.Context, s *Set, c Call) (Result, error) {
-	ref, why := "", c.Arg
-	if strings.HasPrefix(why, "#") {
-		ref, why, _ = strings.Cut(why, " ")
-	}
-	a, r, err := asked(ctx, s, c, ref)
-	if err != nil || r != nil {
-		return deref(r), err
-	}
-	opt, _ := a.Question.With(chat.EffectDeny) // without one the effect says it
-	return decide(ctx, s, c, a, chat.Answer{Option: opt.ID, Effect: chat.EffectDeny, Text: strings.TrimSpace(why)})
-}
-
 // asked finds the request that a command means: the one named, the one
 // replied to, or the only one that waits. A result instead says why there is
 // none.

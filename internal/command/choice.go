@@ -14,49 +14,6 @@ const (
 	choiceDrop     = "drop"
 )
 
-// resume is /continue and [Continue]: a new turn that goes on where the named
-// one was interrupted.
-func resume(ctx context.Context, s *Set, c Call) (Result, error) {
-	t, r, err := ended(ctx, s, c)
-	if err != nil || r != nil {
-		return deref(r), err
-	}
-	if t.State == chat.TurnSucceeded {
-		return c.say("continue_none"), nil
-	}
-	in := chat.Input{Pieces: []chat.Piece{{Text: c.text("continue_prompt")}}}
-	return choose(ctx, s, c, t, choiceContinue, in)
-}
-
-// retry is /retry and [Retry]: the same input once more.
-func retry(ctx context.Context, s *Set, c Call) (Result, error) {
-	t, r, err := ended(ctx, s, c)
-	if err != nil || r != nil {
-		return deref(r), err
-	}
-	in := chat.Input{Pieces: make([]chat.Piece, len(t.Input.Pieces))}
-	copy(in.Pieces, t.Input.Pieces)
-	for i := range in.Pieces {
-		in.Pieces[i].Inbound = 0 // the messages stay bound to the old turn
-	}
-	if len(in.Pieces) == 0 {
-		return c.say("retry_none"), nil
-	}
-	return choose(ctx, s, c, t, choiceRetry, in)
-}
-
-// drop is [Drop]: the turn is left as it is.
-func drop(ctx context.Context, s *Set, c Call) (Result, error) {
-	t, r, err := ended(ctx, s, c)
-	if err != nil || r != nil {
-		return deref(r), err
-	}
-	if err := note(ctx, s, t, choiceDrop); err != nil {
-		return Result{}, err
-	}
-	return c.say("dropped"), nil
-}
-
 func deref(r *Result) Result {
 	if r == nil {
 		return Result{}

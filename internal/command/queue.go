@@ -90,57 +90,6 @@ func summary(in chat.Input) string {
 	return strings.Join(parts, " ")
 }
 
-// release is [Run] and /queue run: what was held runs.
-func release(ctx context.Context, s *Set, c Call) (Result, error) {
-	session, err := owned(ctx, s, c)
-	if err != nil {
-		return Result{}, err
-	}
-	n, err := s.Queue.Release(ctx, session)
-	if err != nil {
-		return Result{}, fmt.Errorf("release queue: %w", err)
-	}
-	if n == 0 {
-		return c.say("queue_none_held"), nil
-	}
-	r := c.say("queue_runs", "n", n)
-	r.Wake = session
-	return r, nil
-}
-
-// clearQueue is [Clear], which removes what is held, and /queue clear, which
-// removes all that waits. Members remove their own messages only.
-func clearQueue(ctx context.Context, s *Set, c Call) (Result, error) {
-	session, err := owned(ctx, s, c)
-	if err != nil {
-		return Result{}, err
-	}
-	waiting, err := s.Turns.Queued(ctx, session)
-	if err != nil {
-		return Result{}, fmt.Errorf("read queue: %w", err)
-	}
-	removed, others := 0, 0
-	for _, t := range waiting {
-		switch {
-		case c.clicked() && !t.Held:
-		case !may(c, t):
-			others++
-		default:
-			if err := s.Queue.Withdraw(ctx, t.ID, nil); err == nil {
-				removed++
-			} else if chat.CodeOf(err) != chat.Conflict { // it has started meanwhile
-				return Result{}, fmt.Errorf("withdraw turn %d: %w", t.ID, err)
-			}
-		}
-	}
-	r := c.say("queue_cleared", "n", removed)
-	if others > 0 {
-		r = c.say("queue_cleared_own", "n", removed, "others", others)
-	}
-	r.Wake = session
-	return r, nil
-}
-
 // owned returns the session that a button or the conversation names; it must
 // be the conversation's own.
 func owned(ctx context.Context, s *Set, c Call) (int64, error) {
@@ -162,50 +111,4 @@ func owned(ctx context.Context, s *Set, c Call) (int64, error) {
 		return 0, chat.E(chat.Missing, "", nil)
 	}
 	return n, nil
-}
-
-// cancel is /cancel n and [Remove]: one waiting turn is taken back.
-func cancel(ctx context.Context, s *Set, c Call) (Result, error) {
-	if c.Arg == "" {
-		return queue(ctx, s, c)
-	}
-	t, err := turnOf(ctx, s, c, c.Arg)
-	if err != nil {
-		return Result{}, err
-	}
-	if !may(c, t) {
-		return failed(chat.Denied, "")
-	}
-	switch err := s.Queue.Withdraw(ctx, t.ID, nil); {
-	case err == nil, t.State == chat.TurnWithdrawn:
-		r := c.say("cancel", "n", t.ID, "text", clip(summary(t.Input)))
-		r.Wake = t.Session // a turn may have waited for this one
-		return r, nil
-	case chat.CodeOf(err) == chat.Conflict:
-		return c.say("cancel_late", "n", t.ID), nil
-	default:
-		return Result{}, fmt.Errorf("withdraw turn: %w", err)
-	}
-}
-
-// turnOf returns the turn that arg names; it must be the conversation's own.
-func turnOf(ctx context.Context, s *Set, c Call, arg string) (chat.Turn, error) {
-	n, err := number(arg)
-	if err != nil {
-		return chat.Turn{}, err
-	}
-	t, err := s.Turns.TurnByID(ctx, n)
-	if err != nil {
-		return t, fmt.Errorf("read turn: %w", err)
-	}
-	if t.Conversation != c.Conv.ID {
-		return chat.Turn{}, chat.E(chat.Missing, "", nil)
-	}
-	return t, nil
-}
-
-// may reports whether the caller may take back or repeat t: it is theirs, or
-// nobody's, or they are an operator.
-func may(c Call, t chat.Turn) bool {
-	return c.In.Role.Covers(chat.RoleOperator) || t.By.ID == "" || t.By.ID == c.In.Sender.ID
 }
