@@ -102,8 +102,8 @@ func (s *Server) Block(token string, chat int64, blocked bool) {
 	b := s.bots[token]
 	s.push(b, "my_chat_member", map[string]any{
 		"chat": s.chatJSON(chat), "from": person(chat, "Person"), "date": time.Now().Unix(),
-		"old_chat_member": map[string]any{"status": "member", "user": s.me(b)},
-		"new_chat_member": map[string]any{"status": status, "user": s.me(b)},
+		"old_chat_member": map[string]any{"status": "member", "user": b.me()},
+		"new_chat_member": map[string]any{"status": status, "user": b.me()},
 	})
 }
 
@@ -143,7 +143,7 @@ func (s *Server) store(b *bot, c *chatState, m *Message) *Message {
 }
 
 // find returns a message of a chat as the bot sees it; nil when there is none.
-func (s *Server) find(b *bot, c *chatState, id int64) *Message {
+func (c *chatState) find(b *bot, id int64) *Message {
 	key := b.token
 	if c.kind == Supergroup {
 		key = ""
@@ -193,7 +193,7 @@ func person(id int64, name string) map[string]any {
 	return map[string]any{"id": id, "is_bot": false, "first_name": name, "language_code": "en"}
 }
 
-func (s *Server) me(b *bot) map[string]any {
+func (b *bot) me() map[string]any {
 	return map[string]any{"id": b.id, "is_bot": true, "first_name": b.username, "username": b.username,
 		"can_join_groups": true, "can_read_all_group_messages": !b.privacy, "supports_inline_queries": false}
 }
@@ -218,7 +218,7 @@ func (s *Server) chatJSON(id int64) map[string]any {
 func (s *Server) messageJSON(b *bot, m *Message) map[string]any {
 	out := map[string]any{"message_id": m.ID, "date": m.At.Unix(), "chat": s.chatJSON(m.Chat)}
 	if m.FromBot {
-		out["from"] = s.me(b)
+		out["from"] = b.me()
 	} else {
 		out["from"] = person(m.From, fmt.Sprintf("Person %d", m.From))
 	}
@@ -242,7 +242,7 @@ func (s *Server) messageJSON(b *bot, m *Message) map[string]any {
 		out["reply_markup"] = map[string]any{"inline_keyboard": m.Buttons}
 	}
 	if c := s.chats[m.Chat]; c != nil && m.ReplyTo != 0 {
-		if to := s.find(b, c, m.ReplyTo); to != nil {
+		if to := c.find(b, m.ReplyTo); to != nil {
 			cp := *to
 			cp.ReplyTo = 0 // one level only, as the service does
 			out["reply_to_message"] = s.messageJSON(b, &cp)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -39,32 +40,39 @@ type Fault struct {
 	used   int
 }
 
+// faults are the failures that are to come.
+type faults struct {
+	mu   sync.Mutex
+	list []*Fault
+}
+
 // Fail adds a fault.
-func (s *Server) Fail(f Fault) *Fault {
+func (s *faults) Fail(f Fault) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults = append(s.faults, &f)
+	s.list = append(s.list, &f)
 	return &f
 }
 
 // Heal removes all faults.
-func (s *Server) Heal() {
+func (s *faults) Heal() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults = nil
+	s.list = nil
 }
 
 // Used reports how often a fault struck.
-func (s *Server) Used(f *Fault) int {
+func (s *faults) Used(f *Fault) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return f.used
 }
 
-func (s *Server) take(method string, p params) *Fault {
+// take returns the fault that strikes a call; nil = none.
+func (s *faults) take(method string, p params, r *rates) *Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, f := range s.faults {
+	for i, f := range s.list {
 		if f.Method != "" && f.Method != method || f.Method == "" && method == "getUpdates" && f.Kind != Blackout {
 			continue
 		}
@@ -73,10 +81,10 @@ func (s *Server) take(method string, p params) *Fault {
 		}
 		f.used++
 		if f.Times > 0 && f.used >= f.Times {
-			s.faults = slices.Delete(s.faults, i, i+1)
+			s.list = slices.Delete(s.list, i, i+1)
 		}
 		if f.Kind == TooMany {
-			s.rates.pause(p.num("chat_id"), time.Duration(f.After)*time.Second)
+			r.pause(p.num("chat_id"), time.Duration(f.After)*time.Second)
 		}
 		return f
 	}

@@ -7,11 +7,21 @@ import (
 	"time"
 )
 
-// dispatch carries out one call. The lock is held.
-func (s *Server) dispatch(b *bot, method string, p params, call *Call) (any, *refusal) {
+// request is one call of a method. The server's lock is held while it is
+// carried out.
+type request struct {
+	s    *Server
+	b    *bot
+	p    params
+	call *Call // what the journal will say of it
+}
+
+// dispatch carries out the call.
+func (r request) dispatch(method string) (any, *refusal) {
+	b, p := r.b, r.p
 	switch method {
 	case "getMe":
-		return s.me(b), nil
+		return b.me(), nil
 	case "getWebhookInfo":
 		url := ""
 		if b.webhook {
@@ -22,45 +32,46 @@ func (s *Server) dispatch(b *bot, method string, p params, call *Call) (any, *re
 		b.webhook = false
 		return true, nil
 	case "sendMessage":
-		return s.sendMessage(b, p, call)
+		return r.sendMessage()
 	case "sendDocument":
-		return s.sendDocument(b, p, call)
+		return r.sendDocument()
 	case "editMessageText":
-		return s.edit(b, p, call, "text", "entities", maxText)
+		return r.edit("text", "entities", maxText)
 	case "editMessageCaption":
-		return s.edit(b, p, call, "caption", "caption_entities", maxCaption)
+		return r.edit("caption", "caption_entities", maxCaption)
 	case "editMessageReplyMarkup":
-		return s.edit(b, p, call, "", "", 0)
+		return r.edit("", "", 0)
 	case "deleteMessage":
-		return s.deleteMessage(b, p, call)
+		return r.deleteMessage()
 	case "answerCallbackQuery":
-		return s.answerQuery(b, p)
+		return r.answerQuery()
 	case "sendChatAction":
-		if _, no := s.target(b, p, false); no != nil {
+		if _, no := r.target(false); no != nil {
 			return nil, no
 		}
 		return true, nil
 	case "setMessageReaction":
-		return s.react(b, p)
+		return r.react()
 	case "setMyCommands":
-		return s.setCommands(b, p)
+		return r.setCommands()
 	case "getMyCommands":
 		return b.menu(p.str("language_code")), nil
 	case "getChat":
-		c, no := s.target(b, p, false)
+		c, no := r.target(false)
 		if no != nil {
 			return nil, no
 		}
-		return s.chatJSON(c.id), nil
+		return r.s.chatJSON(c.id), nil
 	}
-	if !s.on(RuleMethod) {
+	if !r.s.on(RuleMethod) {
 		return true, nil
 	}
 	return nil, &refusal{code: 404, text: "Not Found: method not found"}
 }
 
 // target finds the chat of a call and checks that the bot may write there.
-func (s *Server) target(b *bot, p params, thread bool) (*chatState, *refusal) {
+func (r request) target(thread bool) (*chatState, *refusal) {
+	s, p := r.s, r.p
 	c := s.chats[p.num("chat_id")]
 	switch {
 	case c == nil && s.on(RuleChat):
@@ -87,8 +98,9 @@ func (s *Server) target(b *bot, p params, thread bool) (*chatState, *refusal) {
 	return c, nil
 }
 
-func (s *Server) rate(c *chatState, method string) *refusal {
-	wait, ok := s.rates.admit(c.id, c.kind != Private, method)
+func (r request) rate(c *chatState, method string) *refusal {
+	s := r.s
+	wait, ok := s.admit(c.id, c.kind != Private, method)
 	if ok || !s.on(RuleRate) {
 		return nil
 	}
@@ -96,7 +108,8 @@ func (s *Server) rate(c *chatState, method string) *refusal {
 	return &refusal{code: 429, text: "Too Many Requests: retry after " + itoa(n), after: n}
 }
 
-func (s *Server) buttons(p params) ([][]Button, *refusal) {
+func (r request) buttons() ([][]Button, *refusal) {
+	s, p := r.s, r.p
 	var m struct {
 		Rows [][]Button `json:"inline_keyboard"`
 	}
@@ -121,32 +134,34 @@ func (s *Server) buttons(p params) ([][]Button, *refusal) {
 	return m.Rows, nil
 }
 
-func (s *Server) replyTo(b *bot, c *chatState, p params) (int64, *refusal) {
-	var r struct {
+func (r request) replyTo(c *chatState) (int64, *refusal) {
+	s, b, p := r.s, r.b, r.p
+	var to struct {
 		ID      int64 `json:"message_id"`
 		Without bool  `json:"allow_sending_without_reply"`
 	}
-	if !p.object("reply_parameters", &r) {
+	if !p.object("reply_parameters", &to) {
 		return 0, bad("can't parse reply parameters")
 	}
 	if id := p.num("reply_to_message_id"); id != 0 {
-		r.ID, r.Without = id, p.flag("allow_sending_without_reply")
+		to.ID, to.Without = id, p.flag("allow_sending_without_reply")
 	}
-	if r.ID != 0 && s.find(b, c, r.ID) == nil {
-		if !r.Without && s.on(RuleReply) {
+	if to.ID != 0 && c.find(b, to.ID) == nil {
+		if !to.Without && s.on(RuleReply) {
 			return 0, bad("message to be replied not found")
 		}
 		return 0, nil
 	}
-	return r.ID, nil
+	return to.ID, nil
 }
 
-func (s *Server) sendMessage(b *bot, p params, call *Call) (any, *refusal) {
-	c, no := s.target(b, p, true)
+func (r request) sendMessage() (any, *refusal) {
+	s, b, p := r.s, r.b, r.p
+	c, no := r.target(true)
 	if no != nil {
 		return nil, no
 	}
-	t, no := s.readBody(p, "text", "entities", maxText)
+	t, no := r.readBody("text", "entities", maxText)
 	if no != nil {
 		return nil, no
 	}
@@ -156,20 +171,20 @@ func (s *Server) sendMessage(b *bot, p params, call *Call) (any, *refusal) {
 	if t.text == "" && s.on(RuleEmpty) {
 		return nil, bad("text must be non-empty")
 	}
-	rows, no := s.buttons(p)
+	rows, no := r.buttons()
 	if no != nil {
 		return nil, no
 	}
-	reply, no := s.replyTo(b, c, p)
+	reply, no := r.replyTo(c)
 	if no != nil {
 		return nil, no
 	}
-	if no := s.rate(c, "sendMessage"); no != nil {
+	if no := r.rate(c, "sendMessage"); no != nil {
 		return nil, no
 	}
 	m := s.store(b, c, &Message{FromBot: true, From: b.id, Text: t.text, Entities: t.entities, Buttons: rows, ReplyTo: reply,
 		Thread: topicOf(c, p), Silent: p.flag("disable_notification")})
-	call.Message, call.Text = m.ID, m.Text
+	r.call.Message, r.call.Text = m.ID, m.Text
 	return s.messageJSON(b, m), nil
 }
 
@@ -180,8 +195,9 @@ func topicOf(c *chatState, p params) int64 {
 	return 0 // ignored without a word
 }
 
-func (s *Server) sendDocument(b *bot, p params, call *Call) (any, *refusal) {
-	c, no := s.target(b, p, true)
+func (r request) sendDocument() (any, *refusal) {
+	s, b, p := r.s, r.b, r.p
+	c, no := r.target(true)
 	if no != nil {
 		return nil, no
 	}
@@ -196,34 +212,35 @@ func (s *Server) sendDocument(b *bot, p params, call *Call) (any, *refusal) {
 	case strings.ContainsAny(f.name, `/\`) && s.on(RuleFileName):
 		return nil, bad("a path in a file name: " + filepath.Base(f.name))
 	}
-	t, no := s.readBody(p, "caption", "caption_entities", maxCaption)
+	t, no := r.readBody("caption", "caption_entities", maxCaption)
 	if no != nil {
 		return nil, no
 	}
-	rows, no := s.buttons(p)
+	rows, no := r.buttons()
 	if no != nil {
 		return nil, no
 	}
-	reply, no := s.replyTo(b, c, p)
+	reply, no := r.replyTo(c)
 	if no != nil {
 		return nil, no
 	}
-	if no := s.rate(c, "sendDocument"); no != nil {
+	if no := r.rate(c, "sendDocument"); no != nil {
 		return nil, no
 	}
 	m := s.store(b, c, &Message{FromBot: true, From: b.id, Text: t.text, Entities: t.entities, Buttons: rows, ReplyTo: reply,
 		File: f.name, FileBody: f.body, Thread: topicOf(c, p), Silent: p.flag("disable_notification")})
-	call.Message, call.Text = m.ID, f.name
+	r.call.Message, r.call.Text = m.ID, f.name
 	return s.messageJSON(b, m), nil
 }
 
 // edit changes text, caption or buttons of one of the bot's own messages.
-func (s *Server) edit(b *bot, p params, call *Call, field, entField string, limit int) (any, *refusal) {
-	c, no := s.target(b, p, false)
+func (r request) edit(field, entField string, limit int) (any, *refusal) {
+	s, b, p := r.s, r.b, r.p
+	c, no := r.target(false)
 	if no != nil {
 		return nil, no
 	}
-	m := s.find(b, c, p.num("message_id"))
+	m := c.find(b, p.num("message_id"))
 	switch {
 	case m == nil && s.on(RuleExists):
 		return nil, bad("message to edit not found")
@@ -236,26 +253,26 @@ func (s *Server) edit(b *bot, p params, call *Call, field, entField string, limi
 	}
 	t := body{m.Text, m.Entities}
 	if field != "" {
-		if t, no = s.readBody(p, field, entField, limit); no != nil {
+		if t, no = r.readBody(field, entField, limit); no != nil {
 			return nil, no
 		}
 		if t.text == "" && field == "text" && s.on(RuleEmpty) {
 			return nil, bad("message text is empty")
 		}
 	}
-	rows, no := s.buttons(p)
+	rows, no := r.buttons()
 	if no != nil {
 		return nil, no
 	}
 	if sameBody(t, body{m.Text, m.Entities}) && sameButtons(rows, m.Buttons) && s.on(RuleSame) {
 		return nil, bad("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
 	}
-	if no := s.rate(c, "edit"); no != nil {
+	if no := r.rate(c, "edit"); no != nil {
 		return nil, no
 	}
 	m.Text, m.Entities, m.Buttons = t.text, t.entities, rows
 	m.History = append(m.History, t.text)
-	call.Message, call.Text = m.ID, m.Text
+	r.call.Message, r.call.Text = m.ID, m.Text
 	s.changed.Broadcast()
 	return s.messageJSON(b, m), nil
 }
@@ -289,12 +306,13 @@ func sameButtons(a, b [][]Button) bool {
 	return true
 }
 
-func (s *Server) deleteMessage(b *bot, p params, call *Call) (any, *refusal) {
-	c, no := s.target(b, p, false)
+func (r request) deleteMessage() (any, *refusal) {
+	s, b, p := r.s, r.b, r.p
+	c, no := r.target(false)
 	if no != nil {
 		return nil, no
 	}
-	m := s.find(b, c, p.num("message_id"))
+	m := c.find(b, p.num("message_id"))
 	if m == nil {
 		if s.on(RuleExists) {
 			return nil, bad("message to delete not found")
@@ -305,13 +323,14 @@ func (s *Server) deleteMessage(b *bot, p params, call *Call) (any, *refusal) {
 		return nil, bad("message can't be deleted")
 	}
 	m.Deleted = true
-	call.Message = m.ID
+	r.call.Message = m.ID
 	return true, nil
 }
 
 const queryLife = 150 * time.Second
 
-func (s *Server) answerQuery(b *bot, p params) (any, *refusal) {
+func (r request) answerQuery() (any, *refusal) {
+	s, b, p := r.s, r.b, r.p
 	q := b.queries[p.str("callback_query_id")]
 	if s.on(RuleQuery) && (q == nil || q.answered || time.Since(q.at) > queryLife) {
 		return nil, bad("query is too old and response timeout expired or query ID is invalid")
@@ -327,8 +346,9 @@ func (s *Server) answerQuery(b *bot, p params) (any, *refusal) {
 
 const allowedReactions = " ❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕 😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡 "
 
-func (s *Server) react(b *bot, p params) (any, *refusal) {
-	c, no := s.target(b, p, false)
+func (r request) react() (any, *refusal) {
+	s, b, p := r.s, r.b, r.p
+	c, no := r.target(false)
 	if no != nil {
 		return nil, no
 	}
@@ -336,7 +356,7 @@ func (s *Server) react(b *bot, p params) (any, *refusal) {
 	if !p.object("reaction", &rs) {
 		return nil, bad("can't parse reaction")
 	}
-	m := s.find(b, c, p.num("message_id"))
+	m := c.find(b, p.num("message_id"))
 	if m == nil {
 		if s.on(RuleExists) {
 			return nil, bad("message to react not found")
@@ -347,16 +367,17 @@ func (s *Server) react(b *bot, p params) (any, *refusal) {
 	if len(rs) > 1 && s.on(RuleReaction) {
 		return nil, bad("REACTIONS_TOO_MANY")
 	}
-	for _, r := range rs {
-		if s.on(RuleReaction) && !strings.Contains(allowedReactions, " "+r.Emoji+" ") {
+	for _, one := range rs {
+		if s.on(RuleReaction) && !strings.Contains(allowedReactions, " "+one.Emoji+" ") {
 			return nil, bad("REACTION_INVALID")
 		}
-		m.Reaction = r.Emoji
+		m.Reaction = one.Emoji
 	}
 	return true, nil
 }
 
-func (s *Server) setCommands(b *bot, p params) (any, *refusal) {
+func (r request) setCommands() (any, *refusal) {
+	s, b, p := r.s, r.b, r.p
 	var cs []struct{ Command, Description string }
 	if !p.object("commands", &cs) {
 		return nil, bad("can't parse commands")

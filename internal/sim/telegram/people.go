@@ -57,7 +57,7 @@ func (s *Server) Say(token string, say Say) int64 {
 	if kind == "" {
 		kind = "message"
 	}
-	if c.kind != Private && b.privacy && !s.visibleToBot(b, c, m) {
+	if c.kind != Private && b.privacy && !visibleToBot(b, c, m) {
 		return m.ID
 	}
 	s.push(b, kind, j)
@@ -65,12 +65,12 @@ func (s *Server) Say(token string, say Say) int64 {
 }
 
 // visibleToBot is the privacy mode: commands, and replies to the bot.
-func (s *Server) visibleToBot(b *bot, c *chatState, m *Message) bool {
+func visibleToBot(b *bot, c *chatState, m *Message) bool {
 	if strings.HasPrefix(m.Text, "/") {
 		return true
 	}
 	if m.ReplyTo != 0 {
-		if to := s.find(b, c, m.ReplyTo); to != nil && to.FromBot {
+		if to := c.find(b, m.ReplyTo); to != nil && to.FromBot {
 			return true
 		}
 	}
@@ -82,7 +82,7 @@ func (s *Server) EditText(token string, chat, id int64, text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b, c := s.bots[token], s.chats[chat]
-	m := s.find(b, c, id)
+	m := c.find(b, id)
 	m.Text = text
 	m.History = append(m.History, text)
 	j := s.messageJSON(b, m)
@@ -102,7 +102,7 @@ func (s *Server) Click(token string, chat, message, from int64, data string) str
 	b.queries[id] = &query{at: time.Now()}
 	j := map[string]any{"id": id, "from": person(from, fmt.Sprintf("Person %d", from)), "chat_instance": "1", "data": data}
 	if c := s.chats[chat]; c != nil {
-		if m := s.find(b, c, message); m != nil {
+		if m := c.find(b, message); m != nil {
 			j["message"] = s.messageJSON(b, m)
 		} else {
 			j["message"] = map[string]any{"message_id": message, "date": 0, "chat": s.chatJSON(chat)}

@@ -1,12 +1,16 @@
 package telegram
 
-import "time"
+import (
+	"sync"
+	"time"
+)
 
 // rates model the budgets: posts and edits together, one per second and chat
 // after a short burst (at most 3 in any second, 5 in any 3 seconds), 20 per
 // minute and group, 30 per second and bot. A
 // caller that comes back before a told wait is over is counted.
 type rates struct {
+	mu         sync.Mutex
 	chat       map[int64][]time.Time
 	bot        []time.Time
 	paused     map[int64]time.Time
@@ -28,21 +32,25 @@ func newRates() *rates {
 
 // EnforceRates makes the server refuse what is beyond the rates; without it
 // they are only counted.
-func (s *Server) EnforceRates(on bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.rates.enforce = on
+func (r *rates) EnforceRates(on bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.enforce = on
 }
 
 // Violations returns the calls against the rates so far.
-func (s *Server) Violations() []Violation {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]Violation(nil), s.rates.violations...)
+func (r *rates) Violations() []Violation {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]Violation(nil), r.violations...)
 }
 
-// pause notes a told wait; the lock is held.
-func (r *rates) pause(chat int64, d time.Duration) { r.paused[chat] = time.Now().Add(d) }
+// pause notes a told wait.
+func (r *rates) pause(chat int64, d time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.paused[chat] = time.Now().Add(d)
+}
 
 const (
 	chatSecond = 3 // in any second
@@ -53,8 +61,10 @@ const (
 )
 
 // admit counts one post or edit and says whether it is refused and for how
-// long. The lock is held.
+// long.
 func (r *rates) admit(chat int64, group bool, method string) (time.Duration, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	now := time.Now()
 	if until, ok := r.paused[chat]; ok && now.Before(until.Add(-slack)) {
 		r.violations = append(r.violations, Violation{now, chat, method, "came back before the told wait was over"})

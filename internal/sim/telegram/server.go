@@ -23,15 +23,16 @@ import (
 type Server struct {
 	URL string
 
+	*rulebook
+	*faults
+	*rates
+	*journal
+
+	http    *http.Server
 	mu      sync.Mutex
 	changed *sync.Cond // the state behind mu changed
 	bots    map[string]*bot
 	chats   map[int64]*chatState
-	off     map[Rule]bool
-	calls   []Call
-	faults  []*Fault
-	rates   *rates
-	http    *http.Server
 	closing bool
 }
 
@@ -87,7 +88,7 @@ func New() (*Server, error) {
 	}
 	s := &Server{
 		URL: "http://" + l.Addr().String(), bots: map[string]*bot{}, chats: map[int64]*chatState{},
-		off: map[Rule]bool{}, rates: newRates(),
+		rulebook: &rulebook{off: map[Rule]bool{}}, faults: &faults{}, rates: newRates(), journal: &journal{},
 	}
 	s.changed = sync.NewCond(&s.mu)
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
@@ -114,15 +115,6 @@ func (s *Server) AddBot(token, username string, privacy bool) {
 		queries: map[string]*query{}, commands: map[string][]any{}}
 }
 
-// Without switches rules off, to prove that tests notice.
-func (s *Server) Without(rules ...Rule) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range rules {
-		s.off[r] = true
-	}
-}
-
 // Revoke makes a token invalid, as BotFather does.
 func (s *Server) Revoke(token string) {
 	s.mu.Lock()
@@ -139,11 +131,26 @@ func (s *Server) SetWebhook(token string, active bool) {
 	s.changed.Broadcast()
 }
 
+// journal is what was asked of the server.
+type journal struct {
+	mu    sync.Mutex
+	calls []Call
+}
+
 // Calls returns what was asked of the server so far.
-func (s *Server) Calls() []Call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.calls)
+func (j *journal) Calls() []Call {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.calls)
+}
+
+// note keeps a call; a poll that worked is not worth it.
+func (j *journal) note(c Call) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if c.Method != "getUpdates" || !c.OK {
+		j.calls = append(j.calls, c)
+	}
 }
 
 // Wait blocks until ok, called with the lock held by nobody, says so, or the
@@ -193,7 +200,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		answer(w, nil, &refusal{code: 401, text: "Unauthorized"})
 		return
 	}
-	f := s.take(method, p)
+	f := s.take(method, p, s.rates)
 	if f != nil && f.before(w, r) {
 		s.note(Call{At: time.Now(), Bot: b.username, Method: method, Chat: p.num("chat_id"), Text: p.str("text"), Error: "fault: " + string(f.Kind), Code: f.code(), Params: p.plain()})
 		return
@@ -205,7 +212,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		result, no = s.getUpdates(r.Context(), b, p)
 	} else {
 		s.mu.Lock()
-		result, no = s.dispatch(b, method, p, &call)
+		result, no = request{s, b, p, &call}.dispatch(method)
 		s.mu.Unlock()
 	}
 	call.OK = no == nil
@@ -220,15 +227,6 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, result, no)
-}
-
-func (s *Server) note(c Call) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.Method != "getUpdates" || !c.OK {
-		s.calls = append(s.calls, c)
-	}
-	s.changed.Broadcast()
 }
 
 func answer(w http.ResponseWriter, result any, no *refusal) {

@@ -253,8 +253,8 @@ func TestAPathInAFileNameIsRefused(t *testing.T) {
 	for _, off := range [][]Rule{nil, {RuleFileName}} {
 		s := start(t, off...)
 		s.mu.Lock()
-		_, no := s.sendDocument(s.bots[token], params{values: map[string]string{"chat_id": fmt.Sprint(alice)},
-			files: map[string]upload{"document": {"/home/me/a.txt", []byte("x")}}}, &Call{})
+		_, no := request{s, s.bots[token], params{values: map[string]string{"chat_id": fmt.Sprint(alice)},
+			files: map[string]upload{"document": {"/home/me/a.txt", []byte("x")}}}, &Call{}}.sendDocument()
 		s.mu.Unlock()
 		if (no != nil) != (off == nil) {
 			t.Errorf("off=%v: %v", off, no)
