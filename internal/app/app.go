@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -52,6 +53,8 @@ type App struct {
 	core    core
 	web     *web.Server
 	owner   *owner
+
+	greeting io.Writer // where a person reads; nil = nowhere
 }
 
 // core is the stations between the adapters and the agents.

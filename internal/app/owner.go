@@ -95,9 +95,6 @@ func (o *owner) tell(text, except string) {
 func direct(ctx context.Context, db *store.DB, owners map[string][]string) []chat.Place {
 	var out []chat.Place
 	for account, ids := range owners {
-		if account == WebAccount {
-			continue
-		}
 		for _, id := range ids {
 			if p, err := db.People().DirectPlace(ctx, account, id); err == nil {
 				out = append(out, p)

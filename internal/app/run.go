@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/web/api"
 )
 
 // How long the end may take after turns have ended.
@@ -44,6 +46,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 	})
 	for _, b := range a.bots {
 		ins.Go(func() { a.receive(taking, b) })
+		ins.Go(func() { a.inviteOwner(taking, b) })
 	}
 	ins.Go(func() {
 		if err := a.web.Run(taking); err != nil && taking.Err() == nil {
@@ -147,10 +150,38 @@ func (a *App) Greet(ctx context.Context, w io.Writer) error {
 		}
 		fmt.Fprintf(w, "Web chat (this link logs one browser in, once, until %s):\n  %s\n", l.Expires.Local().Format("15:04"), l.URL)
 	}
-	for _, b := range a.bots {
-		if b.kind != WebAccount && len(b.owners) == 0 {
-			fmt.Fprintf(w, "%s: nobody may talk to this bot yet. `cligate pair new --owner` makes a link for you.\n", b.account)
+	a.greeting = w
+	return nil
+}
+
+// nameLook is how often the bot's name is looked for while it is not known.
+const nameLook = 500 * time.Millisecond
+
+// inviteOwner prints a pairing link for a bot that has no owner, as soon as the
+// bot's name is known. Whoever opens it first, within its life, is the owner.
+func (a *App) inviteOwner(ctx context.Context, b bot) {
+	if b.kind == WebAccount || len(b.owners) > 0 || a.greeting == nil {
+		return
+	}
+	gs, err := a.db.People().Grants(ctx)
+	if err != nil || slices.ContainsFunc(gs, func(g chat.Grant) bool { return g.Account == b.account && g.Role == chat.RoleOwner }) {
+		return
+	}
+	tick := time.NewTicker(nameLook)
+	defer tick.Stop()
+	for b.link("x") == "" {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
 		}
 	}
-	return nil
+	p := &pairing{people: a.db.People(), bots: a.bots}
+	inv, err := p.Invite(ctx, api.InviteAsk{Account: b.account, Role: chat.RoleOwner}, "start")
+	if err != nil {
+		a.log.ErrorContext(ctx, "no pairing link", "account", b.account, "err", err)
+		return
+	}
+	fmt.Fprintf(a.greeting, "%s has no owner yet. Open this link in Telegram to become it (once, until %s):\n  %s\n",
+		b.account, inv.Expires.Local().Format("15:04"), b.link(inv.Code))
 }
