@@ -89,7 +89,7 @@ func cutPoint(line []byte) int {
 // when it is something else. It must contain a pipe or a colon.
 func delimiterRow(line []byte) []east.Alignment {
 	line = bytes.TrimSpace(line)
-	if bytes.IndexAny(line, "|:") < 0 || len(bytes.Trim(line, "|:- \t")) > 0 {
+	if !bytes.ContainsAny(line, "|:") || len(bytes.Trim(line, "|:- \t")) > 0 {
 		return nil
 	}
 	var out []east.Alignment

@@ -193,7 +193,7 @@ func takeTask(kids []Block) string {
 		return ""
 	}
 	first := &kids[0].Inlines[0]
-	state := ""
+	var state string
 	switch {
 	case strings.HasPrefix(first.Text, "[ ] "):
 		state = "open"

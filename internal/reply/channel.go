@@ -165,7 +165,7 @@ func (c *channel) fail(what string, err error) time.Duration {
 		c.sender.cfg.Log.WarnContext(c.sender.ctx, "nothing is delivered for now", "channel", c.name, "why", what, "err", err)
 	}
 	wait := min(firstRetry<<min(c.fails-1, 10), lastRetry)
-	wait = wait*3/4 + rand.N(wait/2+1)
+	wait = wait*3/4 + rand.N(wait/2+1) //nolint:gosec // jitter
 	c.retryAt = time.Now().Add(wait)
 	return wait
 }

@@ -53,7 +53,7 @@ func (d *delivery) deliver() time.Duration {
 		d.out.Op, d.out.Target = chat.OpPost, chat.Ref{} // the message is not there; the words must be
 		ref, err = s.send(d.adapter, d.out)
 	}
-	if err != nil && !(d.out.Op == chat.OpRemove && chat.CodeOf(err) == chat.Gone) {
+	if err != nil && (d.out.Op != chat.OpRemove || chat.CodeOf(err) != chat.Gone) {
 		return d.failed(err)
 	}
 	fault.Hit(arrived(d.out))

@@ -13,6 +13,7 @@ func TestThePacerForgetsWhatDoesNotMatterAnyMore(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := newPacer()
+		time.Sleep(time.Minute)
 		f := fare{channel: "a/1", account: "a", perChat: platform.Rate{Every: time.Second, Burst: 2}, perAcct: platform.Rate{Every: time.Second, Burst: 30}}
 		for range 2 {
 			if w := p.take(f); w != 0 {

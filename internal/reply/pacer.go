@@ -15,6 +15,7 @@ type pacer struct {
 	full    map[string]time.Time // bucket → when it will be full again
 	pauses  map[string]pause     // channel → what the platform asked for
 	cleaned time.Time
+	began   time.Time
 }
 
 type pause struct {
@@ -28,7 +29,7 @@ const (
 )
 
 func newPacer() *pacer {
-	return &pacer{full: map[string]time.Time{}, pauses: map[string]pause{}}
+	return &pacer{full: map[string]time.Time{}, pauses: map[string]pause{}, began: time.Now()}
 }
 
 // fare is what one call costs: a token of each of two buckets.
@@ -66,14 +67,24 @@ func (p *pacer) missing(key string, r platform.Rate, cosmetic bool, now time.Tim
 	if cosmetic {
 		spare -= (spare + 1) / 3
 	}
-	return p.full[key].Add(-time.Duration(spare) * r.Every).Sub(now)
+	return p.fullAt(key, r).Add(-time.Duration(spare) * r.Every).Sub(now)
+}
+
+// fullAt is when a bucket will be full again. Nobody knows what an earlier
+// process had just used up, so at first only one token is there.
+func (p *pacer) fullAt(key string, r platform.Rate) time.Time {
+	at, known := p.full[key]
+	if first := p.began.Add(time.Duration(max(r.Burst, 1)-1) * r.Every); !known && first.After(at) {
+		return first
+	}
+	return at
 }
 
 func (p *pacer) pay(key string, r platform.Rate, now time.Time) {
 	if r.Every <= 0 {
 		return
 	}
-	at := p.full[key]
+	at := p.fullAt(key, r)
 	if at.Before(now) {
 		at = now
 	}

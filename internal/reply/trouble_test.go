@@ -107,6 +107,7 @@ func TestAFailingLedgerAndPlatformLoseAndDoubleNothing(t *testing.T) {
 				for i := range 60 {
 					if i%20 == 19 {
 						h.stop()
+						time.Sleep(time.Second) // a new process takes its time
 						h.start()
 					}
 					id := fmt.Sprint(i % 4)
@@ -114,7 +115,10 @@ func TestAFailingLedgerAndPlatformLoseAndDoubleNothing(t *testing.T) {
 					outs := h.voice.Compose(h.place(id, true), 0, fmt.Sprintf("k/%d", i), chat.OutNotice, chat.Reply{Markdown: text})
 					h.enqueue(outs)
 					want[id] = append(want[id], text)
-					time.Sleep(time.Duration(rnd.IntN(1500)) * time.Millisecond)
+					mu.Lock()
+					pause := time.Duration(rnd.IntN(1500)) * time.Millisecond
+					mu.Unlock()
+					time.Sleep(pause)
 				}
 				sleep(time.Hour)
 				for id, texts := range want {

@@ -155,7 +155,7 @@ func (v *Voice) Compose(p chat.Place, turn int64, key string, class chat.OutClas
 func (v *Voice) remains(p chat.Place, turn int64, key string) []chat.Out {
 	line := i18n.T(v.cfg.Lang, "reply.over")
 	if l := v.sender.release(turn); l != nil {
-		shown := false
+		var shown bool
 		if line, shown = l.close(line); !shown {
 			return nil
 		}
