@@ -68,11 +68,22 @@ func (s *story) say(text string) {
 		s.firstText = time.Now()
 	}
 	if s.pending {
-		s.write("\n\n")
+		s.write(gap(s.text.String()))
 		s.pending = false
 	}
 	s.write(text)
 	s.thinking, s.note = false, ""
+}
+
+// gap is what separates the next block of text from what there is.
+func gap(text string) string {
+	switch {
+	case strings.HasSuffix(text, "\n\n"):
+		return ""
+	case strings.HasSuffix(text, "\n"):
+		return "\n"
+	}
+	return "\n\n"
 }
 
 func (s *story) write(text string) {

@@ -61,7 +61,7 @@ func (a question) body() (string, *chat.OutFile) {
 			parts = append(parts, s)
 		}
 	}
-	if t := line(a.q.Title, titleLimit); t != "" && t != strings.TrimSpace(a.q.Detail) {
+	if t := line(a.q.Title, titleLimit); t != "" && !a.says(t) {
 		add(escaped(t))
 	}
 	detail, file := a.detail()
@@ -74,6 +74,11 @@ func (a question) body() (string, *chat.OutFile) {
 		add("_" + i18n.T(a.lang, "turn.ask.reply") + "_")
 	}
 	return strings.Join(parts, "\n\n"), file
+}
+
+// says reports whether what follows the title is the title's own text.
+func (a question) says(title string) bool {
+	return title == strings.TrimSpace(a.q.Detail) || len(a.q.Queries) == 1 && title == line(a.q.Queries[0].Text, titleLimit)
 }
 
 func (a question) opening() string {

@@ -64,3 +64,19 @@ func TestLongRequestIsAttachedWhole(t *testing.T) {
 		}
 	})
 }
+
+func TestOneQuestionIsShownOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t, turn.Config{})
+		h.agent.Script(fake.Ask(chat.Question{Key: "q", Kind: chat.AskChoice, Title: "Which color?", Queries: []chat.Query{
+			{ID: "color", Text: "Which color?", Options: []chat.Option{{ID: "r", Label: "Red"}}},
+		}}))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		_, done := h.run(ctx, "paint")
+		if text := h.deliver()[0].Part.Text; strings.Count(text, "Which color?") != 1 {
+			t.Errorf("shown %q", text)
+		}
+		cancel(stop(chat.Stopped))
+		<-done
+	})
+}
