@@ -63,7 +63,7 @@ func TestTheStandInHoldsTheConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range entries {
-		if e.Kind == "overlap" {
+		if e.Kind == sim.KindOverlap {
 			t.Errorf("a breach: %+v", e)
 		}
 	}

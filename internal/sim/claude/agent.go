@@ -124,7 +124,7 @@ func (a *agent) next(kind string) string {
 func (a *agent) take(m message) {
 	switch m.Type {
 	case "user":
-		a.st.note(Entry{Kind: "prompt", ID: m.UUID, Text: m.text()})
+		a.st.note(Entry{Kind: KindPrompt, ID: m.UUID, Text: m.text()})
 		a.lifecycle(m.UUID, "queued")
 		a.enqueue(m)
 	case "control_request":
@@ -214,7 +214,7 @@ func (a *agent) leave() int {
 	}
 	failed := a.set.failed
 	a.mu.Unlock()
-	a.st.note(Entry{Kind: "exit"})
+	a.st.note(Entry{Kind: KindExit})
 	if failed {
 		return 1
 	}
@@ -235,7 +235,7 @@ func (a *agent) control(m message) {
 	case "initialize":
 		reply(greeting())
 	case "interrupt":
-		a.st.note(Entry{Kind: "interrupt"})
+		a.st.note(Entry{Kind: KindInterrupt})
 		if a.deaf.Load() {
 			return
 		}
@@ -346,7 +346,7 @@ func (a *agent) ask(ctx context.Context, tool, toolUse string, input object) (v 
 	if closed {
 		return verdict{Message: "Tool permission stream closed before response received"}, true
 	}
-	a.st.note(Entry{Kind: "ask", ID: toolUse, Text: tool})
+	a.st.note(Entry{Kind: KindAsk, ID: toolUse, Text: tool})
 	a.out.send(object{"type": "control_request", "request_id": id, "request": object{
 		"subtype": "can_use_tool", "tool_name": tool, "display_name": tool, "input": input, "tool_use_id": toolUse,
 	}})
@@ -358,7 +358,7 @@ func (a *agent) ask(ctx context.Context, tool, toolUse string, input object) (v 
 		if json.Unmarshal(raw, &v) != nil || (v.Behavior != "allow" && v.Behavior != "deny") {
 			v = verdict{Behavior: "deny", Message: "unreadable verdict"}
 		}
-		a.st.note(Entry{Kind: "answer", ID: toolUse, Text: v.Behavior})
+		a.st.note(Entry{Kind: KindAnswer, ID: toolUse, Text: v.Behavior})
 		return v, true
 	case <-ctx.Done():
 		a.mu.Lock()

@@ -65,7 +65,7 @@ func (r *run) begin(ms []message) {
 		r.past = append(r.past, m.text())
 		r.mu.Unlock()
 		r.st.remember(spoken{Role: "user", Text: m.text(), ID: m.UUID})
-		r.st.note(Entry{Kind: "begin", ID: m.UUID})
+		r.st.note(Entry{Kind: KindBegin, ID: m.UUID})
 		r.lifecycle(m.UUID, "started")
 		if r.opts.replay {
 			r.event(object{"type": "user", "isReplay": true, "message": object{"role": "user", "content": m.text()}})
@@ -141,7 +141,7 @@ func (r *run) result(more object) {
 	if _, says := r.outcome["result"]; r.outcome != nil && !says {
 		delete(m, "result")
 	}
-	r.st.note(Entry{Kind: "result", Text: fmt.Sprint(m["terminal_reason"])})
+	r.st.note(Entry{Kind: KindResult, Text: fmt.Sprint(m["terminal_reason"])})
 	if r.big > 0 {
 		r.out.long(fmt.Sprintf(`{"total_cost_usd":%g,"is_error":false,"subtype":"success","session_id":%q,"result":"`,
 			s.cost, r.id()), r.big, `","type":"result"}`)

@@ -14,19 +14,32 @@ import (
 	"github.com/google/uuid"
 )
 
+// Kinds of journal entries.
+const (
+	KindStart     = "start"     // a process began a session; Args is its command line
+	KindResume    = "resume"    // a process resumed a session; Args is its command line
+	KindPrompt    = "prompt"    // it was given a prompt
+	KindBegin     = "begin"     // it works at the prompt, which is in the transcript now
+	KindAsk       = "ask"       // it asked for permission; Text is the tool
+	KindAnswer    = "answer"    // it was answered; Text is allow or deny
+	KindTool      = "tool"      // it ran a command: Text
+	KindInterrupt = "interrupt" // it was told to stop
+	KindResult    = "result"    // a run ended; Text says how
+	KindChild     = "child"     // it started a process that must not outlive it: Pid
+	KindExit      = "exit"      // it left because its input ended
+	KindOverlap   = "overlap"   // a rule was broken, such as one process per session; Text says which
+)
+
 // Entry is one line of the journal.
 type Entry struct {
 	At      time.Time `json:"at"`
 	PID     int       `json:"pid"`
 	Session string    `json:"session,omitempty"`
-	// Kind is start, resume, prompt (given to it), begin (it works at it), ask,
-	// answer, tool (it ran), interrupt, result, exit, child (a process that
-	// must not outlive it), overlap (a second live process of the session).
-	Kind string   `json:"kind"`
-	ID   string   `json:"id,omitempty"` // of the prompt
-	Text string   `json:"text,omitempty"`
-	Args []string `json:"args,omitempty"`
-	Pid  int      `json:"child,omitempty"`
+	Kind    string    `json:"kind"`
+	ID      string    `json:"id,omitempty"` // of the prompt, or of the tool call
+	Text    string    `json:"text,omitempty"`
+	Args    []string  `json:"args,omitempty"`
+	Pid     int       `json:"child,omitempty"` // of a child
 }
 
 // Journal reads the journal of a state directory; a missing one is empty.
@@ -114,10 +127,10 @@ func (u *unknownSession) Error() string { return "No conversation found with ses
 // session finds or makes the session that the options name and returns the
 // user's earlier texts.
 func (s *state) session(o options) (id string, past []string, err error) {
-	id, kind := o.session, "start"
+	id, kind := o.session, KindStart
 	switch {
 	case o.resume != "":
-		id, kind = o.resume, "resume"
+		id, kind = o.resume, KindResume
 		if !ids.MatchString(id) {
 			return "", nil, &unknownSession{id}
 		}
@@ -151,7 +164,7 @@ func (s *state) use(id string) {
 		return
 	}
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		s.note(Entry{Kind: "overlap"})
+		s.note(Entry{Kind: KindOverlap, Text: "a second live process of the session"})
 	}
 	s.lock = f // kept open: the lock ends with the process
 }

@@ -37,6 +37,8 @@ func (r *run) step(ctx context.Context, st script.Step) (tool bool) {
 		r.say(st.Rest)
 	case "think":
 		r.block(r.now().model, object{"type": "thinking", "thinking": st.Rest}, object{"type": "thinking_delta", "thinking": st.Rest})
+	case "long":
+		r.say(long(st))
 	case "stream":
 		r.streamText(ctx, st.Int(0, 5), time.Duration(st.Int(1, 10))*time.Millisecond)
 	case "slow":
@@ -58,6 +60,15 @@ func (r *run) texts() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.past)
+}
+
+// long is many lines, each ending with the given mark and its number.
+func long(st script.Step) string {
+	var b strings.Builder
+	for i := range st.Int(0, 100) {
+		fmt.Fprintf(&b, "- **%d** a line of a long answer, with `code` in it %s-%d\n", i+1, st.After(1), i+1)
+	}
+	return b.String()
 }
 
 // streamText streams n pieces, one at a time.
@@ -88,7 +99,7 @@ func (r *run) shell(ctx context.Context, command string, asks bool) {
 	if asks && !r.allowed(ctx, "Bash", use, input) {
 		return
 	}
-	r.st.note(Entry{Kind: "tool", ID: use, Text: command})
+	r.st.note(Entry{Kind: KindTool, ID: use, Text: command})
 	out, err := r.exec(ctx, command)
 	if ctx.Err() != nil {
 		r.toolResult(use, "The user doesn't want to proceed with this tool use.", true)
@@ -109,7 +120,7 @@ func (r *run) allowed(ctx context.Context, tool, use string, input object) bool 
 		return false
 	}
 	if v.Behavior == "allow" && !same(v.Input, input) {
-		r.st.note(Entry{Kind: "overlap", Text: "the approved input is another: " + string(v.Input)})
+		r.st.note(Entry{Kind: KindOverlap, Text: "the approved input is another: " + string(v.Input)})
 		v = verdict{Message: "another input"}
 	}
 	if v.Behavior != "allow" {
@@ -197,7 +208,7 @@ func (r *run) question(ctx context.Context, st script.Step) {
 		Answers   map[string]string `json:"answers"`
 	}
 	if json.Unmarshal(v.Input, &in) != nil || len(in.Questions) != len(qs) {
-		r.st.note(Entry{Kind: "overlap", Text: "unreadable answer: " + string(v.Input)})
+		r.st.note(Entry{Kind: KindOverlap, Text: "unreadable answer: " + string(v.Input)})
 	}
 	var said []string
 	for _, q := range qs {
@@ -229,7 +240,7 @@ func (r *run) child() {
 		fmt.Fprintln(os.Stderr, "child:", err)
 		return
 	}
-	r.st.note(Entry{Kind: "child", Pid: cmd.Process.Pid})
+	r.st.note(Entry{Kind: KindChild, Pid: cmd.Process.Pid})
 	go cmd.Wait() // ends with the child, or with this process
 	r.say(fmt.Sprintf("child %d", cmd.Process.Pid))
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"cligate/internal/chat"
-	"cligate/internal/fault"
 )
 
 // asks are the agent's open questions, by the id of the request. Each waits in
@@ -58,7 +57,6 @@ func (a *asks) ask(ctx context.Context, m requestMsg, host asker) {
 		a.log.InfoContext(ctx, "nobody decided", "tool", m.Request.Tool, "err", err)
 	}
 	a.reply(ctx, m.ID, verdict(m.Request, q, answer, err))
-	fault.Hit(fault.AgentAnswered)
 }
 
 // plan finds the plan that a request is about: it is in the request, or in a

@@ -93,7 +93,7 @@ func (w *world) journal(t *testing.T, kinds ...string) []sim.Entry {
 	}
 	var some []sim.Entry
 	for _, e := range all {
-		if e.Kind == "overlap" {
+		if e.Kind == sim.KindOverlap {
 			t.Errorf("the stand-in saw a breach: %+v", e)
 		}
 		for _, k := range kinds {

@@ -311,6 +311,22 @@ func TestAQuestionThatTheAgentTakesBackIsNotAnswered(t *testing.T) {
 	}
 }
 
+func TestNobodyToTellIsNoTrouble(t *testing.T) {
+	t.Parallel()
+	p := newPuppet(t)
+	ended := make(chan error, 2)
+	p.play(t, func(s *worker.Spec) {
+		s.Uninvited = func(context.Context) (worker.Host, func(error)) { return nil, func(err error) { ended <- err } }
+	})
+	p.says(t, initLine, says("m1", "hello?"), resultLine, asksLine)
+	if r := p.hears(t); r.Response.Body["behavior"] != "deny" {
+		t.Errorf("response = %+v", r.Response)
+	}
+	for range 2 {
+		<-ended
+	}
+}
+
 func TestAQuestionBetweenTurnsIsAskedOrDenied(t *testing.T) {
 	t.Parallel()
 	for _, wanted := range []bool{true, false} {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"cligate/internal/chat"
-	"cligate/internal/i18n"
 )
 
 // Ids of the options of an approval.
@@ -18,14 +17,14 @@ const (
 	optionDeny    = "deny"
 )
 
-// options are those of every approval. The words are the default language's;
-// who shows them goes by the effect.
+// options are those of every approval. They have no words of the agent's own:
+// who shows them goes by the effect, in the reader's language.
 func options(session bool) []chat.Option {
-	opts := []chat.Option{{ID: optionAllow, Label: i18n.T(i18n.Default, "claude.allow"), Effect: chat.EffectAllow}}
+	opts := []chat.Option{{ID: optionAllow, Effect: chat.EffectAllow}}
 	if session {
-		opts = append(opts, chat.Option{ID: optionSession, Label: i18n.T(i18n.Default, "claude.session"), Effect: chat.EffectSession})
+		opts = append(opts, chat.Option{ID: optionSession, Effect: chat.EffectSession})
 	}
-	return append(opts, chat.Option{ID: optionDeny, Label: i18n.T(i18n.Default, "claude.deny"), Effect: chat.EffectDeny})
+	return append(opts, chat.Option{ID: optionDeny, Effect: chat.EffectDeny})
 }
 
 // question is what a permission request asks of a person.
@@ -106,6 +105,7 @@ func queries(input json.RawMessage) ([]chat.Query, error) {
 const (
 	saysDenied    = "The user denied this."
 	saysUndecided = "Nobody decided about this, so it is denied."
+	saysNothing   = "None of these."
 	saysUnclear   = "This request could not be shown to the user, so it is denied."
 )
 
@@ -149,8 +149,11 @@ func chosen(input json.RawMessage, q chat.Question, a chat.Answer) object {
 	}
 	answers := map[string]string{}
 	for _, query := range q.Queries {
-		if values := a.Values[query.ID]; len(values) > 0 {
+		switch values, ok := a.Values[query.ID]; {
+		case len(values) > 0:
 			answers[query.Text] = strings.Join(values, ", ")
+		case ok:
+			answers[query.Text] = saysNothing
 		}
 	}
 	if len(a.Values) == 0 && len(q.Queries) == 1 { // one question, answered as a whole

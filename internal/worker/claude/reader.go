@@ -167,11 +167,15 @@ func (rd *reader) system(h head, data []byte) error {
 	return nil
 }
 
-// notice tells something in our own words.
+// notice tells something in our own words. It is the answer, too, where there
+// will be no other.
 func (rd *reader) notice(key string, args ...any) {
-	if rd.run != nil {
-		rd.run.emit(chat.Event{Kind: chat.EventNotice, Text: i18n.T(i18n.Default, key, args...)})
+	if rd.run == nil {
+		return
 	}
+	text := i18n.T(i18n.Default, key, args...)
+	rd.run.emit(chat.Event{Kind: chat.EventNotice, Text: text})
+	rd.run.unsigned = text
 }
 
 // giveUp ends a run that has no hope: the agent would go on trying.
@@ -254,6 +258,9 @@ func (rd *reader) uninvited(t *turn) *run {
 		return newRun(rd.life, nowhere{}, rd.log)
 	}
 	host, end := rd.spec.Uninvited(rd.life)
+	if host == nil { // there is nobody to tell
+		host = nowhere{}
+	}
 	r := newRun(rd.life, host, rd.log)
 	r.end = end
 	return r
