@@ -121,7 +121,7 @@ func openBots(cfg config.Config, menu map[string][]telegram.Command, alarm func(
 
 func openTelegram(account string, c config.Telegram, menu map[string][]telegram.Command, alarm func(account, detail string), log *slog.Logger) (bot, error) {
 	a, err := telegram.Open(telegram.Config{
-		Account: account, Token: c.Token, APIURL: c.APIURL, Proxy: c.Proxy, PollTimeout: c.PollTimeout, Menu: menu,
+		Account: account, Token: c.Token, APIURL: c.APIURL, Proxy: c.Proxy, PollTimeout: c.PollTimeout, Unpaced: c.Unpaced, Menu: menu,
 		Alarm: func(detail string) { alarm(account, detail) },
 	}, log)
 	if err != nil {

@@ -72,6 +72,7 @@ type Telegram struct {
 	ProxyFile   string        `mapstructure:"proxy_file"`
 	Owners      []string      `mapstructure:"owners"`
 	PollTimeout time.Duration `mapstructure:"poll_timeout"`
+	Unpaced     bool          `mapstructure:"unpaced"` // send as fast as the server takes it
 }
 
 // NamedTelegram is a further Telegram bot.

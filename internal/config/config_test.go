@@ -107,7 +107,7 @@ func TestEveryScalarKeyHasAVariable(t *testing.T) {
 		if f.elem != nil {
 			continue
 		}
-		value := map[reflect.Kind]string{reflect.String: "x", reflect.Int: "3", reflect.Slice: "x,y"}[f.typ.Kind()]
+		value := map[reflect.Kind]string{reflect.String: "x", reflect.Int: "3", reflect.Bool: "true", reflect.Slice: "x,y"}[f.typ.Kind()]
 		if f.typ == durationType {
 			value = "3s"
 		}

@@ -48,6 +48,8 @@ type Adapter struct {
 	menu   *menu
 	poll   *poller
 	form   *form
+
+	unpaced bool
 }
 
 // Open makes the adapter. It needs no network: the bot is asked for its name
@@ -65,7 +67,7 @@ func Open(cfg Config, log *slog.Logger) (*Adapter, error) {
 	l := &link{log: log, alarm: cfg.Alarm, now: time.Now, state: troubleStarting}
 	mv := &moved{log: log, link: l, ids: map[string]string{}}
 	c := &calm{ends: map[string]time.Time{}}
-	a := &Adapter{log: log, wire: w, link: l, form: &form{log: log}}
+	a := &Adapter{log: log, wire: w, link: l, form: &form{log: log}, unpaced: cfg.Unpaced}
 	a.out = &courier{wire: w, log: log, moved: mv, calm: c}
 	a.settle = &settler{out: a.out, log: log, bound: cfg.SettleBound, open: map[string]*sweep{}}
 	a.sign = &signaller{wire: w, out: a.out, calm: c, noReact: map[string]bool{},
@@ -178,17 +180,20 @@ func (a *Adapter) Health() platform.Health { return a.link.health() }
 // these keep below one message a second in a chat, twenty a minute in a group
 // (edits and all topics together) and thirty a second over all.
 func (a *Adapter) Traits() platform.Traits {
-	return platform.Traits{
+	t := platform.Traits{
 		Edits:              true,
 		Buttons:            true,
 		Typing:             true,
 		React:              true,
 		Settles:            true,
 		Commands:           true,
-		PerChat:            platform.Rate{Every: time.Second, Burst: 2},
-		PerGroup:           platform.Rate{Every: 4 * time.Second, Burst: 5},
-		PerAccount:         platform.Rate{Every: 40 * time.Millisecond, Burst: 5},
 		ProgressEvery:      1600 * time.Millisecond,
 		ProgressEveryGroup: 6 * time.Second,
 	}
+	if !a.unpaced {
+		t.PerChat = platform.Rate{Every: time.Second, Burst: 2}
+		t.PerGroup = platform.Rate{Every: 4 * time.Second, Burst: 5}
+		t.PerAccount = platform.Rate{Every: 40 * time.Millisecond, Burst: 5}
+	}
+	return t
 }

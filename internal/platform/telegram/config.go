@@ -26,6 +26,7 @@ type Config struct {
 	PollGrace   time.Duration // how much longer we wait before the connection counts as dead; default 15 s
 	SendTimeout time.Duration // one call that is no poll, without the time for a file; default 30 s
 	SettleBound int           // message ids looked at to settle a doubtful send; default 20
+	Unpaced     bool          // the server has no limits of its own, so that we need no budget
 
 	// Menu is the command menu, by language; "" is the one for every other
 	// language. nil leaves the menu that the bot has.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/platform"
 	fakebot "cligate/internal/sim/telegram"
 )
 
@@ -257,5 +258,21 @@ func TestToldToWait(t *testing.T) {
 	n := len(srv.Calls())
 	if err := a.Signal(t.Context(), placeOf(ann, ""), chat.Ref{}, chat.Signal{Kind: chat.SignalTyping}); err != nil || len(srv.Calls()) != n {
 		t.Errorf("typing during a told wait: %v", err)
+	}
+}
+
+func TestBudgetsAreKeptUnlessTheServerHasNone(t *testing.T) {
+	t.Parallel()
+	for _, unpaced := range []bool{false, true} {
+		a, err := Open(Config{Account: "bot", Token: "1:a", Unpaced: unpaced}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := a.Traits()
+		for name, r := range map[string]platform.Rate{"chat": tr.PerChat, "group": tr.PerGroup, "account": tr.PerAccount} {
+			if free := r.Every == 0; free != unpaced {
+				t.Errorf("unpaced %v: budget of a %s is %+v", unpaced, name, r)
+			}
+		}
 	}
 }
