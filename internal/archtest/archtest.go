@@ -41,7 +41,7 @@ var ours = map[string][]string{
 	"worker/claude":         {"worker", "worker/proc"},
 	"worker/demo":           {},
 	"worker/fake":           {"worker"},
-	"worker/workertest":     {"worker", "worker/proc"},
+	"worker/workertest":     {"worker", "worker/proc", "worker/proc/runner"},
 }
 
 var freeForAll = map[string]bool{"chat": true, "fault": true, "i18n": true}

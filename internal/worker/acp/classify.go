@@ -33,27 +33,35 @@ func classify(text string) chat.Code {
 	return chat.AgentError
 }
 
-// noSession is how agents say that they do not know a session id.
-var noSession = regexp.MustCompile(`(?i)\b(session|thread)\b.{0,80}\b(not found|unknown|does not exist)|(unknown|no such|invalid) session\b`)
+// How agents say that they do not know a session: plainly, or of an id.
+var (
+	noSession = regexp.MustCompile(`(?i)\b(session|thread) not found\b|\b(unknown|no such) (session|thread)\b`)
+	noSuchID  = regexp.MustCompile(`(?i)\bnot found\b|\bunknown\b|\bdoes not exist\b|\bno such\b`)
+)
 
 // lost reports whether the agent says definitely that it does not know the
 // session. Anything less keeps the session: losing one is worse than a failed
 // turn. loading = the answer is to session/load, where the protocol's "not
 // found" can mean nothing else.
 func (w *Worker) lost(e *rpcError, loading bool) bool {
-	text := e.Message + " " + string(e.Data)
-	if e.Code == codeNotFound && (loading || strings.Contains(string(e.Data), "sessionId")) {
+	id, text := w.spec.NativeID, e.text()
+	if native := w.NativeID(); native != "" {
+		id = native
+	}
+	if e.Code == codeNotFound && (loading || strings.Contains(string(e.Data), id)) {
 		return true
 	}
-	if e.Code == codeAuth || classify(e.text()) == chat.LoggedOut {
-		return false
+	switch chat.CodeOf(e.coded(w.cfg)) {
+	case chat.LoggedOut, chat.Quota, chat.Overloaded, chat.Network:
+		return false // whatever else the words say
+	default:
 	}
 	for _, words := range w.cfg.Lost {
 		if strings.Contains(text, words) {
 			return true
 		}
 	}
-	return noSession.MatchString(e.Message)
+	return noSession.MatchString(text) || id != "" && strings.Contains(text, id) && noSuchID.MatchString(text)
 }
 
 // promptError is the error of a turn.

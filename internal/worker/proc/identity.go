@@ -42,8 +42,9 @@ func identityOf(pid int) string {
 	return fmt.Sprintf("%d.%d.%s", pid, e.Start, bootID())
 }
 
-// parseIdentity returns the process that identity names, if it may still live.
-func parseIdentity(identity string) (pid int, start uint64, ok bool) {
+// ParseIdentity returns the process that identity names; not ok when that
+// process cannot live any more or there never was one.
+func ParseIdentity(identity string) (pid int, start uint64, ok bool) {
 	f := strings.Split(identity, ".")
 	if len(f) != 3 || f[2] != bootID() {
 		return 0, 0, false

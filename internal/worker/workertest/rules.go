@@ -1,0 +1,415 @@
+package workertest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"cligate/internal/chat"
+	"cligate/internal/worker"
+	"cligate/internal/worker/proc"
+)
+
+func seed(t *testing.T) string {
+	t.Helper()
+	return uuid.NewString()
+}
+
+func twoTurns(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	say(t, w, k.Say[Remember])
+	process, id := w.Process(), w.NativeID()
+	k.wantWord(t, w)
+	if w.Process() != process || w.NativeID() != id || process == "" || id == "" {
+		t.Errorf("process %q → %q, session %q → %q", process, w.Process(), id, w.NativeID())
+	}
+	wantAlive(t, w)
+}
+
+func idKnown(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := NewHost()
+	if err := prompt(t, w, k.Say[Recall], h).wait(t); err != nil {
+		t.Fatal(err)
+	}
+	if w.NativeID() == "" {
+		t.Error("no id")
+	}
+	for _, e := range h.Events() {
+		if e.Kind == chat.EventSession && e.Text != w.NativeID() {
+			t.Errorf("reported %q, has %q", e.Text, w.NativeID())
+		}
+	}
+}
+
+// kill kills the worker's runner, as a power user or the system might.
+func kill(t *testing.T, w worker.Worker) {
+	t.Helper()
+	pid, _, ok := proc.ParseIdentity(w.Process())
+	if !ok {
+		t.Fatalf("no process in %q", w.Process())
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func killAndResume(t *testing.T, k Kit) {
+	d := k.Driver(t)
+	w := k.open(t, d, "")
+	say(t, w, k.Say[Remember])
+	kill(t, w)
+	wantDone(t, w)
+	k.wantResumed(t, d, w.NativeID())
+}
+
+func closeAndResume(t *testing.T, k Kit) {
+	d := k.Driver(t)
+	w := k.open(t, d, "")
+	say(t, w, k.Say[Remember])
+	for range 2 {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	wantDone(t, w)
+	k.wantResumed(t, d, w.NativeID())
+}
+
+// wantResumed checks that a session can be opened again and that nothing of
+// its past is taken for an answer.
+func (k Kit) wantResumed(t *testing.T, d worker.Driver, id string) {
+	t.Helper()
+	if k.NoResume {
+		return
+	}
+	w := k.open(t, d, id)
+	got := say(t, w, k.Say[Recall])
+	if strings.Count(got, "plum") != 1 {
+		t.Errorf("after a resume the answer is %q", got)
+	}
+	if w.NativeID() != id {
+		t.Errorf("session %q became %q", id, w.NativeID())
+	}
+}
+
+func killInTurn(t *testing.T, k Kit) {
+	d := k.Driver(t)
+	w := k.open(t, d, "")
+	say(t, w, k.Say[Remember])
+	h := NewHost()
+	r := prompt(t, w, k.Say[Stream], h)
+	h.until(t, "text", func() bool { return h.Text() != "" })
+	kill(t, w)
+	wantCode(t, r.wait(t), chat.Crashed)
+	wantDone(t, w)
+	k.wantResumed(t, d, w.NativeID())
+}
+
+func unknownID(t *testing.T, k Kit) {
+	if k.NoResume {
+		return
+	}
+	w, err := k.tryOpen(t, k.Driver(t), k.Unknown)
+	if err == nil { // an agent that only says so when it is asked something
+		err = prompt(t, w, "hello", NewHost()).wait(t)
+	}
+	wantCode(t, err, chat.NoSession)
+}
+
+func sentFirst(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := NewHost()
+	if err := prompt(t, w, k.Say[Recall], h).wait(t); err != nil {
+		t.Fatal(err)
+	}
+	sent := 0
+	for _, e := range h.Events() {
+		switch e.Kind {
+		case chat.EventSent:
+			sent++
+		case chat.EventText, chat.EventTool, chat.EventThought:
+			if sent == 0 {
+				t.Fatalf("%s before the prompt was sent", e.Kind)
+			}
+		default:
+		}
+	}
+	if sent != 1 {
+		t.Errorf("sent %d times", sent)
+	}
+}
+
+// wantStopped checks a turn that was interrupted, and that the session goes on.
+func (k Kit) wantStopped(t *testing.T, w worker.Worker, r *turn) {
+	t.Helper()
+	began := time.Now()
+	r.stop(errStopped)
+	if err := r.wait(t); !errors.Is(err, errStopped) {
+		t.Errorf("the turn ended with %v, want the cause of the stop", err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+	wantAlive(t, w)
+	if got := say(t, w, k.Say[Recall]); got == "" {
+		t.Error("no answer after the interrupt")
+	}
+	if n := r.host.Late(); n > 0 {
+		t.Errorf("the host was used %d times after its turn", n)
+	}
+}
+
+func interruptText(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	say(t, w, k.Say[Remember])
+	h := NewHost()
+	r := prompt(t, w, k.Say[Stream], h)
+	h.until(t, "text", func() bool { return h.Text() != "" })
+	k.wantStopped(t, w, r)
+	k.wantWord(t, w)
+}
+
+func interruptAtOnce(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := NewHost()
+	r := prompt(t, w, k.Say[Stream], h)
+	h.until(t, "sent", func() bool { return len(h.Events()) > 0 })
+	k.wantStopped(t, w, r)
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errStopped) // before it began
+	if err := w.Prompt(ctx, chat.Input{Pieces: []chat.Piece{{Text: "hello"}}}, NewHost()); !errors.Is(err, errStopped) {
+		t.Errorf("a prompt whose ctx had ended: %v", err)
+	}
+}
+
+func interruptApproval(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := NewHost()
+	r := prompt(t, w, k.Say[Approval], h)
+	h.until(t, "question", func() bool { return len(h.Asks()) > 0 })
+	k.wantStopped(t, w, r)
+	if h.Withdrawn() != 1 {
+		t.Error("the question was not withdrawn")
+	}
+}
+
+// option returns the offered option of an effect.
+func option(t *testing.T, q chat.Question, e chat.Effect) chat.Option {
+	t.Helper()
+	for _, o := range q.Options {
+		if o.Effect == e {
+			return o
+		}
+	}
+	t.Errorf("no option to %s in %+v", e, q.Options)
+	return chat.Option{}
+}
+
+// decide runs the approval turn and answers with an effect.
+func (k Kit) decide(t *testing.T, w worker.Worker, e chat.Effect) *Host {
+	t.Helper()
+	h := NewHost()
+	h.Answer = func(q chat.Question) (chat.Answer, error) {
+		return chat.Answer{Option: option(t, q, e).ID, Effect: e, Text: "not today"}, nil
+	}
+	if err := prompt(t, w, k.Say[Approval], h).wait(t); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(h.Asks()); n != 1 {
+		t.Fatalf("asked %d times", n)
+	}
+	return h
+}
+
+func toolDone(h *Host) (done bool) {
+	for _, e := range h.Events() {
+		done = done || e.Kind == chat.EventTool && e.Tool.State == chat.ToolDone
+	}
+	return done
+}
+
+func approve(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := k.decide(t, w, chat.EffectAllow)
+	q := h.Asks()[0]
+	if q.Kind != chat.AskApproval || q.Key == "" || q.Detail == "" {
+		t.Errorf("asked %+v", q)
+	}
+	if !toolDone(h) {
+		t.Errorf("the tool did not run: %s", h.story())
+	}
+}
+
+func approveSession(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	first := k.decide(t, w, chat.EffectSession)
+	if !toolDone(first) {
+		t.Error("the tool did not run")
+	}
+	// The agent must ask again: the rule is the gateway's own.
+	second := k.decide(t, w, chat.EffectAllow)
+	if a, b := first.Asks()[0], second.Asks()[0]; a.Key == b.Key {
+		t.Errorf("two requests have one key %q", a.Key)
+	} else if a.Detail != b.Detail || a.Tool != b.Tool {
+		t.Errorf("the same request reads differently: %q %q", a.Detail, b.Detail)
+	}
+}
+
+func deny(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	if h := k.decide(t, w, chat.EffectDeny); toolDone(h) {
+		t.Error("the tool ran")
+	}
+	say(t, w, k.Say[Recall])
+}
+
+func nobodyDecided(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := NewHost()
+	h.Answer = func(chat.Question) (chat.Answer, error) { return chat.Answer{}, errNobody }
+	_ = prompt(t, w, k.Say[Approval], h).wait(t) // how the agent takes it is its own affair
+	if toolDone(h) {
+		t.Error("the tool ran")
+	}
+	say(t, w, k.Say[Recall])
+}
+
+// choice answers a question with the option of that label.
+func choice(t *testing.T, label string) *Host {
+	t.Helper()
+	h := NewHost()
+	h.Answer = func(q chat.Question) (chat.Answer, error) {
+		if q.Kind != chat.AskChoice || len(q.Queries) == 0 {
+			t.Errorf("asked %+v", q)
+			return chat.Answer{}, errNobody
+		}
+		for _, o := range q.Queries[0].Options {
+			if o.Label == label {
+				return chat.Answer{Option: o.ID, Effect: o.Effect, Values: map[string][]string{q.Queries[0].ID: {o.ID}}}, nil
+			}
+		}
+		return chat.Answer{Effect: chat.EffectChoose, Text: label, Values: map[string][]string{q.Queries[0].ID: {label}}}, nil
+	}
+	return h
+}
+
+func question(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	for _, colour := range []string{"blue", "red"} {
+		h := choice(t, colour)
+		if err := prompt(t, w, k.Say[Question], h).wait(t); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(h.Text(), colour) || len(h.Asks()) != 1 {
+			t.Errorf("answered %s: %s", colour, h.Text())
+		}
+	}
+}
+
+func freeAnswer(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := choice(t, "ultraviolet")
+	if err := prompt(t, w, k.Say[FreeAnswer], h).wait(t); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(h.Text(), "ultraviolet") || !h.Asks()[0].Queries[0].Free {
+		t.Errorf("answered in own words: %s", h.Text())
+	}
+}
+
+func failures(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	for act, code := range map[Act]chat.Code{FailLogin: chat.LoggedOut, FailQuota: chat.Quota} {
+		wantCode(t, prompt(t, w, k.Say[act], NewHost()).wait(t), code)
+	}
+	say(t, w, k.Say[Recall])
+}
+
+// survive tests an act that must cost nothing but itself.
+func survive(a Act) func(t *testing.T, k Kit) {
+	return func(t *testing.T, k Kit) {
+		w := k.open(t, k.Driver(t), "")
+		for range 2 {
+			h := NewHost()
+			if err := prompt(t, w, k.Say[a], h).wait(t); err != nil {
+				t.Fatalf("%v; so far: %s", err, h.story())
+			}
+			if h.Text() == "" || strings.Contains(h.Text(), "canary") {
+				t.Errorf("answer: %.200q", h.Text())
+			}
+		}
+		say(t, w, k.Say[Recall])
+	}
+}
+
+func exit(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := NewHost()
+	err := prompt(t, w, k.Say[Exit], h).wait(t)
+	wantCode(t, err, chat.Crashed)
+	if h.Text() == "" {
+		t.Error("the text before the crash is lost")
+	}
+	if d := chat.DetailOf(err); strings.Contains(d, "canary") {
+		t.Errorf("stderr is shown: %q", d)
+	}
+	wantDone(t, w)
+	// Nothing panics or hangs afterwards.
+	if err := prompt(t, w, "hello", NewHost()).wait(t); err == nil {
+		t.Error("a dead worker answered")
+	}
+	_, _ = w.Set(t.Context(), chat.Settings{Model: "x"})
+}
+
+func mute(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	wantCode(t, prompt(t, w, k.Say[Mute], NewHost()).wait(t), chat.Crashed)
+	wantDone(t, w)
+}
+
+func deaf(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := NewHost()
+	r := prompt(t, w, k.Say[Deaf], h)
+	h.until(t, "text", func() bool { return h.Text() != "" })
+	r.stop(errStopped)
+	if err := r.wait(t); !errors.Is(err, errStopped) {
+		t.Errorf("the turn ended with %v, want the cause of the stop", err)
+	}
+	wantDone(t, w)
+}
+
+func closeInTurn(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := NewHost()
+	r := prompt(t, w, k.Say[Stream], h)
+	h.until(t, "text", func() bool { return h.Text() != "" })
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := r.wait(t); err == nil {
+		t.Error("the turn succeeded")
+	}
+	wantDone(t, w)
+}
+
+func children(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	say(t, w, k.Say[Children])
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	if k.Left == nil {
+		t.Fatal("the kit cannot tell what is left")
+	}
+	if left := k.Left(); len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
