@@ -4,7 +4,6 @@ package agents
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -20,7 +19,7 @@ import (
 // realClaude returns the installed CLI, pointed at a model server of its own.
 func realClaude(t *testing.T) subject {
 	t.Helper()
-	server, err := model.Open(context.WithoutCancel(t.Context()), slog.New(slog.NewTextHandler(io.Discard, nil)))
+	server, err := model.Open(context.WithoutCancel(t.Context()), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

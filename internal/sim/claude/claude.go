@@ -89,7 +89,7 @@ func delay() time.Duration {
 
 // refuse says why a session cannot be had, as the real one does.
 func refuse(out *output, err error) int {
-	var unknown *unknownSession
+	var unknown *unknownSessionError
 	if errors.As(err, &unknown) {
 		fmt.Fprintln(os.Stderr, err)
 		out.send(object{

@@ -64,9 +64,9 @@ func check(given map[string]string, args []string) (options, error) {
 		o.mode = "default"
 	}
 	_, p := given["-p"]
-	_, print := given["--print"]
+	_, long := given["--print"]
 	switch {
-	case !p && !print:
+	case !p && !long:
 		return o, errors.New("error: this stand-in has no terminal interface; use -p")
 	case given["--input-format"] != "stream-json" || given["--output-format"] != "stream-json":
 		return o, errors.New("error: this stand-in speaks stream-json only")
@@ -75,7 +75,7 @@ func check(given map[string]string, args []string) (options, error) {
 	case given["--include-partial-messages"] == "" || given["--permission-prompt-tool"] != "stdio":
 		return o, errors.New("error: this stand-in wants partial messages and permission requests on stdio")
 	case o.session != "" && !ids.MatchString(o.session):
-		return o, errors.New("Error: Invalid session ID. Must be a valid UUID.")
+		return o, errors.New("Error: Invalid session ID. Must be a valid UUID")
 	case o.session != "" && o.resume != "":
 		return o, errors.New("Error: --session-id cannot be used with --resume")
 	case !slices.Contains(modes, o.mode):

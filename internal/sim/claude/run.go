@@ -34,10 +34,10 @@ func (a *agent) run(ctx context.Context, ms []message) {
 		r.result(object{"origin": object{"kind": "task-notification"}})
 		return
 	}
-	switch text := ms[0].text(); {
-	case text == "/clear":
+	switch ms[0].text() {
+	case "/clear":
 		r.clear()
-	case text == "/compact":
+	case "/compact":
 		a.system("status", object{"status": "compacting"})
 		r.start()
 		a.system("compact_boundary", object{"compact_metadata": object{"trigger": "manual"}})

@@ -119,10 +119,10 @@ func (s *state) note(e Entry) {
 	}
 }
 
-// unknownSession is what the real one says about an id that it does not know.
-type unknownSession struct{ id string }
+// unknownSessionError is what the real one says about an id that it does not know.
+type unknownSessionError struct{ id string }
 
-func (u *unknownSession) Error() string { return "No conversation found with session ID: " + u.id }
+func (u *unknownSessionError) Error() string { return "No conversation found with session ID: " + u.id }
 
 // session finds or makes the session that the options name and returns the
 // user's earlier texts.
@@ -132,10 +132,10 @@ func (s *state) session(o options) (id string, past []string, err error) {
 	case o.resume != "":
 		id, kind = o.resume, KindResume
 		if !ids.MatchString(id) {
-			return "", nil, &unknownSession{id}
+			return "", nil, &unknownSessionError{id}
 		}
 		if past, err = s.read(id); err != nil || len(past) == 0 {
-			return "", nil, &unknownSession{id}
+			return "", nil, &unknownSessionError{id}
 		}
 	case id == "":
 		id = uuid.NewString()

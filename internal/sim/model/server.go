@@ -60,7 +60,7 @@ func Open(ctx context.Context, log *slog.Logger) (*Server, error) {
 	go func() { // ends when Close closes the listener
 		defer close(s.done)
 		if err := s.http.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-			s.log.Error("model server ended", "err", err)
+			s.log.ErrorContext(ctx, "model server ended", "err", err)
 		}
 	}()
 	return s, nil

@@ -90,22 +90,22 @@ func (r resultMsg) failure(resets time.Time, now time.Time) error {
 		return chat.E(chat.Stopped, "", fmt.Errorf("the agent ended the run: %s", r.Reason))
 	}
 	e := chat.E(classify(r.Status, r.Kind, r.text()), shorten(r.text()),
-		fmt.Errorf("run failed: %s, status %d", r.Subject(), r.Status))
+		fmt.Errorf("run failed: %s, status %d", r.cause(), r.Status))
 	if e.Code == chat.Quota && resets.After(now) {
 		e.After = resets.Sub(now).Round(time.Second)
 	}
 	return e
 }
 
-// Subject names the failure for the log.
-func (r resultMsg) Subject() string {
+// cause names the failure for the log.
+func (r resultMsg) cause() string {
 	if r.Reason != "" {
 		return r.Reason
 	}
 	return "no reason given"
 }
 
-// retry names the class of a repeated call. No status means that no answer
+// code names the class of a repeated call. No status means that no answer
 // came at all.
 func (r retryMsg) code() chat.Code {
 	if c := classify(r.Status, r.Error); c != chat.AgentError || r.Status != 0 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"syscall"
 	"time"
@@ -34,6 +35,7 @@ type link struct {
 	gone <-chan struct{} // closed when nothing will be read any more
 	// limit bounds one control request, and the answer to one.
 	limit time.Duration
+	log   *slog.Logger
 
 	sending chan struct{} // holds one token: who has it may write
 	torn    bool          // a line was written in part; the token guards it
@@ -42,8 +44,8 @@ type link struct {
 	pending map[string]chan responseMsg
 }
 
-func newLink(p process, gone <-chan struct{}, limit time.Duration) *link {
-	l := &link{proc: p, gone: gone, limit: limit, sending: make(chan struct{}, 1), pending: map[string]chan responseMsg{}}
+func newLink(p process, gone <-chan struct{}, limit time.Duration, log *slog.Logger) *link {
+	l := &link{proc: p, gone: gone, limit: limit, log: log, sending: make(chan struct{}, 1), pending: map[string]chan responseMsg{}}
 	l.sending <- struct{}{}
 	return l
 }
@@ -120,7 +122,7 @@ func (l *link) call(ctx context.Context, limit time.Duration, body object) (json
 	select {
 	case a := <-answer:
 		if a.Response.Subtype == "error" {
-			return nil, &refusal{code: a.Response.Code, text: a.Response.Error}
+			return nil, &refusalError{code: a.Response.Code, text: a.Response.Error}
 		}
 		return a.Response.Body, nil
 	case <-l.gone:
@@ -130,13 +132,20 @@ func (l *link) call(ctx context.Context, limit time.Duration, body object) (json
 	}
 }
 
+// try is a call whose failure is worth a line in the log only.
+func (l *link) try(ctx context.Context, body object) {
+	if _, err := l.call(ctx, l.limit, body); err != nil && !errors.Is(err, errGone) {
+		l.log.WarnContext(ctx, "agent did not do as told", "request", body["subtype"], "err", err)
+	}
+}
+
 // errLate says that an answer did not come in time.
 var errLate = chat.E(chat.TimedOut, "", errors.New("the agent did not answer a control request"))
 
-// refusal is the agent's no to a control request.
-type refusal struct{ code, text string }
+// refusalError is the agent's no to a control request.
+type refusalError struct{ code, text string }
 
-func (r *refusal) Error() string { return "the agent refused: " + r.code + ": " + r.text }
+func (r *refusalError) Error() string { return "the agent refused: " + r.code + ": " + r.text }
 
 // answered hands an answer to whoever waits for it; it reports false when
 // nobody does.

@@ -90,9 +90,9 @@ func (d *Driver) open(ctx context.Context, s worker.Spec, how way) (*Worker, err
 		return nil, err
 	}
 	w := newWorker(ctx, d.cfg, s, p, d.log.With("session", s.Session))
-	if err := w.ready(ctx, limit); err != nil {
-		w.abandon()
-		return nil, err
+	if err := greet(ctx, w, limit); err != nil {
+		_ = p.Close() // at once; Close below only tidies up
+		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
 }
@@ -110,8 +110,8 @@ type greeting struct {
 	} `json:"models"`
 }
 
-// ready greets the agent and learns what it can do.
-func (w *Worker) ready(ctx context.Context, limit time.Duration) error {
+// greet greets the agent and learns what it can do.
+func greet(ctx context.Context, w *Worker, limit time.Duration) error {
 	body, err := w.link.call(ctx, limit+time.Second, object{"subtype": "initialize"})
 	switch {
 	case err == nil:
@@ -120,7 +120,7 @@ func (w *Worker) ready(ctx context.Context, limit time.Duration) error {
 			return fmt.Errorf("end an agent that did not start: %w", err)
 		}
 		<-w.gone
-		return startFailure(w.lastWords(), w.proc.Stderr(), w.exit())
+		return startFailure(w.known.lastWords(), w.proc.Stderr(), exitOf(w.proc))
 	default:
 		return err
 	}
@@ -128,9 +128,7 @@ func (w *Worker) ready(ctx context.Context, limit time.Duration) error {
 	if err := decode(body, &g); err != nil {
 		return chat.E(chat.Protocol, "", fmt.Errorf("read the agent's greeting: %w", err))
 	}
-	w.known.mu.Lock()
-	defer w.known.mu.Unlock()
-	w.known.info = g.info(w.spec.Model)
+	w.known.introduce(g.info(w.spec.Model))
 	return nil
 }
 
@@ -146,15 +144,4 @@ func (g greeting) info(model string) worker.Info {
 		info.Commands = append(info.Commands, worker.Command{Name: c.Name, Help: c.Description})
 	}
 	return info
-}
-
-// abandon ends a process that did not become ready, without waiting for it to
-// leave by itself.
-func (w *Worker) abandon() {
-	w.closing.Store(true)
-	if err := w.proc.Close(); err != nil {
-		w.log.Error("agent not ended", "err", err)
-	}
-	w.cancel()
-	w.tasks.Wait()
 }

@@ -24,13 +24,16 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 	running, cancel := context.WithCancel(ctx)
 	id := uuid.NewString()
 	t := newTurn(running, host, id)
-	if err := w.enter(t); err != nil {
-		cancel()
+	defer cancel()
+	if isClosed(w.gone) {
+		return w.crash()
+	}
+	if err := w.known.enter(t); err != nil {
 		return err
 	}
 	defer func() {
 		t.close()
-		w.exitTurn(t)
+		w.known.leave()
 		cancel()
 		t.asks.Wait()
 	}()
@@ -72,35 +75,23 @@ func (w *Worker) await(ctx context.Context, t *turn) error {
 		}
 	case err := <-t.abort:
 		w.stop(ctx, t)
-		w.figures(ctx, t)
+		t.report(ctx, w.log)
 		return err
 	case <-ctx.Done():
 		select {
 		case <-t.done: // it was over before
 		default:
 			w.stop(ctx, t)
-			w.figures(ctx, t)
+			t.report(ctx, w.log)
 			return context.Cause(ctx)
 		}
 	}
-	w.figures(ctx, t)
+	t.report(ctx, w.log)
 	if w.closing.Load() { // the agent was told to leave and ended the turn with that
 		return w.crash()
 	}
 	_, err := t.outcome()
 	return err
-}
-
-// figures reports what the turn used; a cancelled one has its price too.
-func (w *Worker) figures(ctx context.Context, t *turn) {
-	ctx = context.WithoutCancel(ctx)
-	u, _ := t.outcome()
-	if u == (chat.Usage{}) {
-		return
-	}
-	if err := t.host.Emit(ctx, chat.Event{Kind: chat.EventUsage, Usage: &u}); err != nil {
-		w.log.WarnContext(ctx, "event not taken", "kind", string(chat.EventUsage), "err", err)
-	}
 }
 
 // stop ends a turn natively: what waits is withdrawn, what runs is
@@ -112,35 +103,17 @@ func (w *Worker) stop(ctx context.Context, t *turn) {
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.Grace)
 	defer cancel()
 	for _, id := range t.waiting() {
-		if _, err := w.link.call(ctx, w.cfg.Grace, object{"subtype": "cancel_async_message", "message_uuid": id}); err != nil {
-			w.log.InfoContext(ctx, "message not withdrawn", "err", err)
-		}
+		w.link.try(ctx, object{"subtype": "cancel_async_message", "message_uuid": id})
 	}
-	w.interrupt(ctx)
+	w.link.try(ctx, interrupt())
 	select {
 	case <-t.done:
-		w.stopTasks(ctx, t)
+		for _, id := range t.background() { // or its results would come up later
+			w.link.try(ctx, object{"subtype": "stop_task", "task_id": id})
+		}
 	case <-w.gone:
 	case <-ctx.Done():
 		w.kill(context.WithoutCancel(ctx), "it did not end the turn in time")
-	}
-}
-
-// interrupt asks the agent to end what it does.
-func (w *Worker) interrupt(ctx context.Context) {
-	_, err := w.link.call(ctx, w.cfg.Grace, object{"subtype": "interrupt"})
-	if err != nil && !errors.Is(err, errGone) {
-		w.log.WarnContext(ctx, "interrupt not confirmed", "err", err)
-	}
-}
-
-// stopTasks ends the work that a cancelled turn left in the background, so that
-// its results do not come up later.
-func (w *Worker) stopTasks(ctx context.Context, t *turn) {
-	for _, id := range t.background() {
-		if _, err := w.link.call(ctx, w.cfg.Grace, object{"subtype": "stop_task", "task_id": id}); err != nil {
-			w.log.WarnContext(ctx, "background work not stopped", "err", err)
-		}
 	}
 }
 
@@ -155,7 +128,7 @@ func (w *Worker) Steer(ctx context.Context, in chat.Input) error {
 	if !w.tells.Load() {
 		return chat.E(chat.Unsupported, "", errors.New("the agent does not tell what becomes of messages"))
 	}
-	t, id := w.current(), uuid.NewString()
+	t, id := w.known.current(), uuid.NewString()
 	if t == nil || !t.join(id) {
 		return chat.E(chat.Conflict, "", errors.New("no turn runs"))
 	}
@@ -167,27 +140,12 @@ func (w *Worker) Steer(ctx context.Context, in chat.Input) error {
 	return chat.E(chat.Conflict, "", err)
 }
 
-// enter makes t the running turn.
-func (w *Worker) enter(t *turn) error {
+func isClosed(ch <-chan struct{}) bool {
 	select {
-	case <-w.gone:
-		return w.crash()
+	case <-ch:
+		return true
 	default:
-	}
-	w.known.mu.Lock()
-	defer w.known.mu.Unlock()
-	if w.known.turn != nil {
-		return chat.E(chat.Conflict, "", errors.New("a turn runs already"))
-	}
-	w.known.turn = t
-	return nil
-}
-
-func (w *Worker) exitTurn(t *turn) {
-	w.known.mu.Lock()
-	defer w.known.mu.Unlock()
-	if w.known.turn == t {
-		w.known.turn = nil
+		return false
 	}
 }
 
@@ -196,57 +154,4 @@ func blank(s string) bool {
 	return strings.TrimFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || unicode.IsControl(r)
 	}) == ""
-}
-
-// Set implements worker.Worker.
-func (w *Worker) Set(ctx context.Context, s chat.Settings) (chat.Applied, error) {
-	if err := checkSettings(s); err != nil {
-		return "", err
-	}
-	w.known.mu.Lock()
-	was, applied := w.known.wanted, chat.AppliedNow
-	if w.known.turn != nil {
-		applied = chat.AppliedNext
-	}
-	w.known.mu.Unlock()
-	if s.Model != was.Model {
-		if err := w.set(ctx, "set_model", "model", s.Model); err != nil {
-			return "", err
-		}
-		was.Model = s.Model
-		w.want(was)
-	}
-	if s.Mode != was.Mode {
-		if err := w.set(ctx, "set_permission_mode", "mode", s.Mode); err != nil {
-			return "", err
-		}
-		was.Mode = s.Mode
-		w.want(was)
-	}
-	return applied, nil
-}
-
-func (w *Worker) want(s chat.Settings) {
-	w.known.mu.Lock()
-	defer w.known.mu.Unlock()
-	w.known.wanted = s
-}
-
-// set changes one setting; the agent calls its own choice "default".
-func (w *Worker) set(ctx context.Context, what, name, value string) error {
-	if value == "" {
-		value = "default"
-	}
-	_, err := w.link.call(ctx, w.cfg.ControlTimeout, object{"subtype": what, name: value})
-	var no *refusal
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &no):
-		return chat.E(chat.Invalid, shorten(no.text), err)
-	case errors.Is(err, errGone):
-		return w.crash()
-	default:
-		return err
-	}
 }

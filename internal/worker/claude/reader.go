@@ -159,7 +159,7 @@ func (rd *reader) system(h head, data []byte) error {
 		})
 	case "task_notification":
 		return with(data, func(m taskMsg) {
-			if t := rd.current(); t != nil {
+			if t := rd.known.current(); t != nil {
 				t.task(m.ID, false)
 			}
 		})
@@ -185,14 +185,14 @@ func (rd *reader) giveUp(r *run, err error) {
 	case r.turn != nil:
 		r.turn.giveUp(err)
 	default:
-		rd.tasks.Go(func() { rd.interrupt(rd.life) })
+		rd.tasks.Go(func() { rd.link.try(rd.life, interrupt()) })
 	}
 }
 
 // lifecycle takes what becomes of a message that we sent.
 func (rd *reader) lifecycle(m lifeMsg) {
 	rd.tells.Store(true)
-	t := rd.current()
+	t := rd.known.current()
 	if t == nil || !t.owns(m.ID) {
 		return
 	}
@@ -229,8 +229,8 @@ func (rd *reader) bind(t *turn) {
 
 // began takes the beginning of a run.
 func (rd *reader) began(session string, m initMsg) {
-	changed := rd.identify(session, m.Model)
-	t := rd.current()
+	changed := rd.known.identify(session, m.Model)
+	t := rd.known.current()
 	switch {
 	case rd.run != nil:
 	case t != nil && !rd.tells.Load(): // an agent that does not tell: it must be ours
@@ -276,7 +276,7 @@ func (rd *reader) assistant(m chatMsg, parent string) {
 	if parent != "" || m.Message.Model == synthetic || !m.hasText() {
 		return
 	}
-	r := rd.uninvited(rd.current())
+	r := rd.uninvited(rd.known.current())
 	r.assistant(m, "")
 	if r.end != nil {
 		r.end(nil)
@@ -312,7 +312,7 @@ func (rd *reader) result(m resultMsg) {
 	rd.run = nil
 	if r == nil {
 		if m.Failed {
-			rd.leave(m.text())
+			rd.known.say(m.text())
 		}
 		rd.log.InfoContext(rd.life, "result without a run", "failed", m.Failed)
 		return
@@ -345,7 +345,7 @@ func (rd *reader) request(m requestMsg) {
 	if rd.run != nil {
 		m.Request.plan = rd.run.plan
 	}
-	if t := rd.current(); t != nil {
+	if t := rd.known.current(); t != nil {
 		if !t.admit() {
 			rd.tasks.Go(func() { rd.asks.reply(rd.life, m.ID, deny(saysUndecided)) })
 			return

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -177,7 +178,19 @@ func (t *turn) outcome() (chat.Usage, error) {
 	return t.usage, t.err
 }
 
-// give up asks Prompt to end the turn with err.
+// report tells the host what the turn used; a cancelled one has its price too.
+func (t *turn) report(ctx context.Context, log *slog.Logger) {
+	ctx = context.WithoutCancel(ctx)
+	u, _ := t.outcome()
+	if u == (chat.Usage{}) {
+		return
+	}
+	if err := t.host.Emit(ctx, chat.Event{Kind: chat.EventUsage, Usage: &u}); err != nil {
+		log.WarnContext(ctx, "event not taken", "kind", string(chat.EventUsage), "err", err)
+	}
+}
+
+// giveUp asks Prompt to end the turn with err.
 func (t *turn) giveUp(err error) {
 	select {
 	case t.abort <- err:

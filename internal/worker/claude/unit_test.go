@@ -181,7 +181,7 @@ func FuzzOutputOfTheAgent(f *testing.F) {
 		p := newPuppet(t)
 		w := &Worker{cfg: Config{}.withDefaults(), log: slog.New(slog.DiscardHandler), proc: p, gone: make(chan struct{})}
 		w.life, w.cancel = t.Context(), func() {}
-		w.link = newLink(p, w.gone, time.Millisecond)
+		w.link = newLink(p, w.gone, time.Millisecond, w.log)
 		w.asks = &asks{link: w.link, log: w.log, open: map[string]context.CancelCauseFunc{}}
 		rd := &reader{Worker: w}
 		tn := newTurn(t.Context(), audience.New(nil), "mine")

@@ -194,6 +194,9 @@ func looksLikeResult(first []byte) bool {
 
 type object = map[string]any
 
+// interrupt asks the agent to end what it does.
+func interrupt() object { return object{"subtype": "interrupt"} }
+
 func userMessage(id, text string) object {
 	return object{"type": typeUser, "uuid": id, "message": object{"role": "user", "content": text}}
 }
