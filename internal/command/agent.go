@@ -43,7 +43,9 @@ func (a Agent) note(c Call) string {
 }
 
 // change stores the wishes in c.Conv and, when the session does not serve
-// them, replaces it. what is the key of the sentence about it.
+// them, replaces it: by the one in which the conversation last worked with that
+// agent in that workspace, else by a new one. what is the key of the sentence
+// about it.
 func change(ctx context.Context, s *Set, c Call, what, value, note string) (Result, error) {
 	cur, used, err := current(ctx, s, c)
 	if err != nil {
@@ -55,6 +57,12 @@ func change(ctx context.Context, s *Set, c Call, what, value, note string) (Resu
 	if cur.Serves(c.Conv) {
 		return notice(c.text(what+"_already", what, value) + note), nil
 	}
+	switch past, found, err := earlier(ctx, s, c); {
+	case err != nil:
+		return Result{}, err
+	case found:
+		return goTo(ctx, s, c, past, c.text(what+"_set", what, value)+note+"\n")
+	}
 	before, err := replace(ctx, s, &c, "")
 	if err != nil {
 		return Result{}, err
@@ -64,6 +72,29 @@ func change(ctx context.Context, s *Set, c Call, what, value, note string) (Resu
 		return notice(text), nil
 	}
 	return replaced(ctx, s, c, before, text+"\n"+c.text("new", "session", c.Conv.Session))
+}
+
+// earlier finds the session, used last, that would serve the wishes in c.Conv
+// if it were current.
+func earlier(ctx context.Context, s *Set, c Call) (id int64, found bool, err error) {
+	all, err := s.Conversations.Sessions(ctx, c.Conv.ID)
+	if err != nil {
+		return 0, false, fmt.Errorf("read sessions: %w", err)
+	}
+	conv := c.Conv
+	for _, one := range all {
+		if conv.Session = one.ID; !one.Serves(conv) {
+			continue
+		}
+		switch _, err := s.Turns.LastTurn(ctx, one.ID); chat.CodeOf(err) {
+		case chat.CodeNone:
+			return one.ID, true, nil
+		case chat.Missing: // nothing was said in it
+		default:
+			return 0, false, fmt.Errorf("read last turn: %w", err)
+		}
+	}
+	return 0, false, nil
 }
 
 func offerAgents(c Call, all []Agent) Result {

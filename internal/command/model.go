@@ -39,8 +39,7 @@ func model(ctx context.Context, s *Set, c Call) (Result, error) {
 	case chat.ModelUnknown, chat.Invalid:
 		return unknown(c, "model_unknown", name, models(s, c)), nil
 	default:
-		s.cfg.Log.WarnContext(ctx, "model not set in the live worker", "session", c.Conv.Session, "err", err)
-		applied = chat.AppliedNext
+		return Result{}, fmt.Errorf("set the model: %w", err)
 	}
 	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
 		return Result{}, fmt.Errorf("keep wishes: %w", err)

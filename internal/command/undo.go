@@ -24,5 +24,5 @@ func undo(ctx context.Context, s *Set, c Call) (Result, error) {
 	if cur.CreatedAt.Before(c.In.At) && !cur.UsedAt.Before(c.In.At) {
 		return c.say("use_already", "session", cur.ID), nil
 	}
-	return goTo(ctx, s, c, c.Conv.Previous)
+	return goTo(ctx, s, c, c.Conv.Previous, "")
 }

@@ -17,12 +17,13 @@ func use(ctx context.Context, s *Set, c Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return goTo(ctx, s, c, n)
+	return goTo(ctx, s, c, n, "")
 }
 
-// goTo makes a session current. The wishes for model and mode follow it:
-// those of another agent would mean nothing to it.
-func goTo(ctx context.Context, s *Set, c Call, n int64) (Result, error) {
+// goTo makes an earlier session current and says so, after what is said first.
+// The wishes for model and mode are those that it was opened with: others would
+// not be true of it.
+func goTo(ctx context.Context, s *Set, c Call, n int64, first string) (Result, error) {
 	before := c.Conv.Session
 	if n == before {
 		return c.say("use_already", "session", n), nil
@@ -37,12 +38,10 @@ func goTo(ctx context.Context, s *Set, c Call, n int64) (Result, error) {
 	default:
 		return Result{}, fmt.Errorf("use session: %w", err)
 	}
-	if sess.Agent != c.Conv.Agent {
-		c.Conv.Model, c.Conv.Mode = sess.Model, sess.Mode
-	}
 	c.Conv.Agent, c.Conv.Workspace = sess.Agent, sess.Workspace
+	c.Conv.Model, c.Conv.Mode = sess.Model, sess.Mode
 	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
 		return Result{}, fmt.Errorf("keep wishes: %w", err)
 	}
-	return replaced(ctx, s, c, before, c.text("use", "session", n, "agent", s.agentTitle(sess.Agent), "workspace", s.workspaceName(sess.Workspace)))
+	return replaced(ctx, s, c, before, first+c.text("use", "session", n, "agent", s.agentTitle(sess.Agent), "workspace", s.workspaceName(sess.Workspace)))
 }

@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -109,6 +110,15 @@ func TestChangeOfAgentOrWorkspaceReplacesTheSession(t *testing.T) {
 				if got := h.conv(); got.Session != old.Session || got.Agent != old.Agent || got.Workspace != old.Workspace {
 					t.Errorf("undo led to %+v, want %+v", got, old)
 				}
+				h.say(c.text) // the same change again finds the same session again
+				h.told(c.told, fmt.Sprintf("Now in session #%d", now.Session))
+				if got := h.conv(); got.Session != now.Session {
+					t.Errorf("the change led to %+v, want %+v", got, now)
+				}
+				h.click("undo:")
+				if got := h.conv(); got.Session != old.Session {
+					t.Errorf("undo led to %+v, want %+v", got, old)
+				}
 			})
 		})
 	}
@@ -171,9 +181,15 @@ func TestModelIsChangedInTheLivingSession(t *testing.T) {
 		if c := h.conv(); c.Model != "large" || c.Session == session {
 			t.Errorf("conversation = %+v", c)
 		}
-		h.workers.setErr = chat.E(chat.Crashed, "", nil)
-		h.say("/model small") // the process is in trouble: it applies later
-		h.told("from the next turn on")
+		h.workers.setErr = errors.New("the ledger cannot be written")
+		said := len(h.voice.texts())
+		h.say("/model small")
+		if c := h.conv(); c.Model != "large" || len(h.voice.texts()) > said {
+			t.Errorf("a model that is not stored yet is claimed: %+v", c)
+		}
+		h.workers.setErr, h.workers.applied = nil, chat.AppliedReopen
+		h.settleDown()
+		h.told("Model: small")
 		for _, bad := range []string{"-x", "a b", "../x", "x;y", strings.Repeat("x", 200), "$(x)", "ü"} {
 			h.say("/model " + bad)
 			h.told("not understood")

@@ -40,8 +40,9 @@ func (m *Manager) Count() (all, busy int) {
 }
 
 // Set changes the settings of a session and says when they apply. A live
-// worker is asked; else they are stored and the next open states them. After
-// an error nothing is stored. Empty values leave a setting as it is.
+// worker is asked; where there is none, or it does not answer, they are stored
+// and the next open states them. After an error nothing is stored. Empty values
+// leave a setting as it is.
 func (m *Manager) Set(ctx context.Context, session int64, s chat.Settings) (chat.Applied, error) {
 	e := m.pool.hold(session)
 	if e == nil {
@@ -49,13 +50,15 @@ func (m *Manager) Set(ctx context.Context, session int64, s chat.Settings) (chat
 	}
 	defer m.pool.letGo(e)
 	applied, err := e.w.Set(ctx, s)
-	if err != nil && e.alive() {
+	switch chat.CodeOf(err) {
+	case chat.CodeNone:
+	case chat.Unsupported, chat.ModelUnknown, chat.Invalid:
 		return "", fmt.Errorf("set session %d: %w", session, err)
-	}
-	if err != nil { // it died meanwhile
+	default: // no answer: its process is dying, or stuck
+		m.cfg.Log.WarnContext(ctx, "worker does not take settings", "session", session, "err", err)
 		applied = chat.AppliedReopen
 	}
-	if err := m.wish(ctx, session, s); err != nil {
+	if err := m.wish(context.WithoutCancel(ctx), session, s); err != nil {
 		return "", err
 	}
 	if applied == chat.AppliedReopen {

@@ -45,6 +45,20 @@ func TestSettingsAreStatedAtEveryOpening(t *testing.T) {
 		}
 	}
 
+	// A worker that does not answer takes nothing away: the next one is told.
+	for _, err := range []error{chat.E(chat.Crashed, "", nil), context.DeadlineExceeded} {
+		b.agent.Applies("", err)
+		b.say(s, "hello")
+		set(chat.Settings{Model: "tiny"}, chat.AppliedReopen)
+		b.say(s, "hello")
+		if n := len(b.agent.Opens()); b.agent.Opens()[n-1].Model != "tiny" || b.row(s).Model != "tiny" {
+			t.Errorf("after %v the model is %q", err, b.agent.Opens()[n-1].Model)
+		}
+		b.agent.Applies(chat.AppliedReopen, nil)
+		set(chat.Settings{Model: "large"}, chat.AppliedReopen)
+	}
+
+	b.say(s, "hello")
 	b.agent.Applies("", chat.E(chat.ModelUnknown, "huge", nil))
 	_, err := b.Set(t.Context(), s.ID, chat.Settings{Model: "huge"})
 	wantCode(t, err, chat.ModelUnknown)
