@@ -101,7 +101,7 @@ func (s *Server) Block(token string, chat int64, blocked bool) {
 	}
 	b := s.bots[token]
 	s.push(b, "my_chat_member", map[string]any{
-		"chat": s.chatJSON(chat), "from": person(chat, "Person"), "date": time.Now().Unix(),
+		"chat": chatJSON(s, chat), "from": person(chat, "Person"), "date": time.Now().Unix(),
 		"old_chat_member": map[string]any{"status": "member", "user": b.me()},
 		"new_chat_member": map[string]any{"status": status, "user": b.me()},
 	})
@@ -117,7 +117,7 @@ func (s *Server) Migrate(token string, from, to int64) {
 		messages: map[string]map[int64]*Message{}, started: true}
 	b := s.bots[token]
 	m := s.store(b, old, &Message{From: 1, Text: ""})
-	s.push(b, "message", map[string]any{"message_id": m.ID, "chat": s.chatJSON(from), "from": person(1, "Admin"),
+	s.push(b, "message", map[string]any{"message_id": m.ID, "chat": chatJSON(s, from), "from": person(1, "Admin"),
 		"date": time.Now().Unix(), "migrate_to_chat_id": to})
 }
 
@@ -198,7 +198,7 @@ func (b *bot) me() map[string]any {
 		"can_join_groups": true, "can_read_all_group_messages": !b.privacy, "supports_inline_queries": false}
 }
 
-func (s *Server) chatJSON(id int64) map[string]any {
+func chatJSON(s *Server, id int64) map[string]any {
 	c := s.chats[id]
 	if c == nil {
 		return map[string]any{"id": id, "type": "private"}
@@ -215,8 +215,8 @@ func (s *Server) chatJSON(id int64) map[string]any {
 	return out
 }
 
-func (s *Server) messageJSON(b *bot, m *Message) map[string]any {
-	out := map[string]any{"message_id": m.ID, "date": m.At.Unix(), "chat": s.chatJSON(m.Chat)}
+func messageJSON(s *Server, b *bot, m *Message) map[string]any {
+	out := map[string]any{"message_id": m.ID, "date": m.At.Unix(), "chat": chatJSON(s, m.Chat)}
 	if m.FromBot {
 		out["from"] = b.me()
 	} else {
@@ -245,7 +245,7 @@ func (s *Server) messageJSON(b *bot, m *Message) map[string]any {
 		if to := c.find(b, m.ReplyTo); to != nil {
 			cp := *to
 			cp.ReplyTo = 0 // one level only, as the service does
-			out["reply_to_message"] = s.messageJSON(b, &cp)
+			out["reply_to_message"] = messageJSON(s, b, &cp)
 		}
 	}
 	return out

@@ -61,7 +61,7 @@ func (r request) dispatch(method string) (any, *refusal) {
 		if no != nil {
 			return nil, no
 		}
-		return r.s.chatJSON(c.id), nil
+		return chatJSON(r.s, c.id), nil
 	}
 	if !r.s.on(RuleMethod) {
 		return true, nil
@@ -185,7 +185,7 @@ func (r request) sendMessage() (any, *refusal) {
 	m := s.store(b, c, &Message{FromBot: true, From: b.id, Text: t.text, Entities: t.entities, Buttons: rows, ReplyTo: reply,
 		Thread: topicOf(c, p), Silent: p.flag("disable_notification")})
 	r.call.Message, r.call.Text = m.ID, m.Text
-	return s.messageJSON(b, m), nil
+	return messageJSON(s, b, m), nil
 }
 
 func topicOf(c *chatState, p params) int64 {
@@ -230,7 +230,7 @@ func (r request) sendDocument() (any, *refusal) {
 	m := s.store(b, c, &Message{FromBot: true, From: b.id, Text: t.text, Entities: t.entities, Buttons: rows, ReplyTo: reply,
 		File: f.name, FileBody: f.body, Thread: topicOf(c, p), Silent: p.flag("disable_notification")})
 	r.call.Message, r.call.Text = m.ID, f.name
-	return s.messageJSON(b, m), nil
+	return messageJSON(s, b, m), nil
 }
 
 // edit changes text, caption or buttons of one of the bot's own messages.
@@ -274,7 +274,7 @@ func (r request) edit(field, entField string, limit int) (any, *refusal) {
 	m.History = append(m.History, t.text)
 	r.call.Message, r.call.Text = m.ID, m.Text
 	s.changed.Broadcast()
-	return s.messageJSON(b, m), nil
+	return messageJSON(s, b, m), nil
 }
 
 func sameBody(a, b body) bool {

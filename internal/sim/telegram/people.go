@@ -34,7 +34,7 @@ func (s *Server) Say(token string, say Say) int64 {
 	if !say.Date.IsZero() {
 		m.At = say.Date
 	}
-	j := s.messageJSON(b, m)
+	j := messageJSON(s, b, m)
 	if es := autoEntities(say.Text); len(es) > 0 {
 		j["entities"] = es
 	}
@@ -85,7 +85,7 @@ func (s *Server) EditText(token string, chat, id int64, text string) {
 	m := c.find(b, id)
 	m.Text = text
 	m.History = append(m.History, text)
-	j := s.messageJSON(b, m)
+	j := messageJSON(s, b, m)
 	j["edit_date"] = time.Now().Unix()
 	s.push(b, "edited_message", j)
 }
@@ -103,9 +103,9 @@ func (s *Server) Click(token string, chat, message, from int64, data string) str
 	j := map[string]any{"id": id, "from": person(from, fmt.Sprintf("Person %d", from)), "chat_instance": "1", "data": data}
 	if c := s.chats[chat]; c != nil {
 		if m := c.find(b, message); m != nil {
-			j["message"] = s.messageJSON(b, m)
+			j["message"] = messageJSON(s, b, m)
 		} else {
-			j["message"] = map[string]any{"message_id": message, "date": 0, "chat": s.chatJSON(chat)}
+			j["message"] = map[string]any{"message_id": message, "date": 0, "chat": chatJSON(s, chat)}
 		}
 	}
 	s.push(b, "callback_query", j)
