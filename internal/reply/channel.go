@@ -124,9 +124,18 @@ func (c *channel) row(o chat.Out) time.Duration {
 	return d.deliver()
 }
 
+// caution is how long, after the start, nobody touches a row whose send an
+// earlier process did not bring to an end: it may have been told to wait.
+const caution = 2 * time.Second
+
 // due returns how long a row has to wait. A pause that an edit ran into is
 // stored with the row, so that a restart does not cut it short.
 func (c *channel) due(o chat.Out) time.Duration {
+	if o.State == chat.OutSending {
+		if wait := caution - time.Since(c.sender.pace.began); wait > 0 {
+			return wait
+		}
+	}
 	pause := c.sender.pace.paused(c.name)
 	if time.Until(pause) > 0 && pause.Sub(o.DueAt) > time.Second {
 		wait := c.store(func(ctx context.Context) error {

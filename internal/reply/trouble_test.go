@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"cligate/internal/chat"
@@ -128,6 +129,36 @@ func TestAFailingLedgerAndPlatformLoseAndDoubleNothing(t *testing.T) {
 		})
 	}
 }
+
+func TestAWaitThatWasToldToADyingProcessIsNotOverrun(t *testing.T) {
+	bubble(t, traits, func(h *house) {
+		p := h.place("1", true)
+		h.stop()
+		h.ledger = forgetful{h.db.Outbox()}
+		h.start()
+		h.tg.Script(failing("", 1, fake.Outcome{Err: &chat.Error{Code: chat.Wait, After: time.Second}}))
+		h.say(p, "a", "first")
+		synctest.Wait()
+		told := time.Now()
+		h.stop()
+		h.ledger = nil
+		h.start()
+		sleep(time.Minute)
+		h.want("1", "first")
+		for _, c := range h.tg.Calls()[1:] {
+			if c.At.Sub(told) < time.Second {
+				t.Errorf("a call after %v", c.At.Sub(told))
+			}
+		}
+	})
+}
+
+// forgetful is the ledger of a process that dies before it can write when to
+// try again.
+type forgetful struct{ reply.Ledger }
+
+// Later implements reply.Trouble.
+func (forgetful) Later(context.Context, int64, time.Time, bool, string) error { return errDisk }
 
 func TestTheEndWaitsForACallUnderWayButNotForEver(t *testing.T) {
 	for delay, most := range map[time.Duration]time.Duration{3 * time.Second: 4 * time.Second, time.Hour: 11 * time.Second} {
