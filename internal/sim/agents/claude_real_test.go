@@ -37,6 +37,11 @@ func TestTheRealClaudeHoldsTheConversation(t *testing.T) {
 	converse(t, realClaude(t))
 }
 
+func TestTheRealClaudeIsCancelledAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	cancelAtAnyMoment(t, realClaude(t), 40)
+}
+
 func TestTheRealClaudeGoesOnByItself(t *testing.T) {
 	t.Parallel()
 	s := realClaude(t)

@@ -50,6 +50,15 @@ func logWriter(t *testing.T) io.Writer {
 	return io.Discard
 }
 
+func TestTheStandInIsCancelledAtAnyMoment(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancelAtAnyMoment(t, newClaude(t, self, asClaude+"=1", "SIM_CLAUDE_DIR="+t.TempDir()), 60)
+}
+
 func TestTheStandInHoldsTheConversation(t *testing.T) {
 	t.Parallel()
 	self, err := os.Executable()
