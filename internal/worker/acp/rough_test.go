@@ -179,6 +179,9 @@ func (a *rough) prompt(ctx context.Context, id json.RawMessage, session, text st
 		reason = `{"stopReason":"cancelled"}`
 	}
 	a.result(id, reason)
+	if text == "burst" {
+		os.Exit(0)
+	}
 }
 
 // wild does what no agent should. It reports whether the turn goes on.
@@ -198,6 +201,12 @@ func (a *rough) wild(ctx context.Context, act workertest.Act, session string) bo
 		a.say(session, "going")
 		fmt.Fprintln(os.Stderr, "canary")
 		os.Exit(3)
+	case "burst": // 5 MB, the result, and gone
+		piece := strings.Repeat("y", 1000)
+		for range 5000 {
+			a.say(session, piece)
+		}
+		return true
 	case workertest.Mute:
 		signal.Ignore(syscall.SIGTERM)
 		_ = a.out.Close()

@@ -34,6 +34,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -214,8 +215,8 @@ func (s *Starter) launch(ctx context.Context, r *control, spec Spec) (*Process, 
 	p, err := r.launch(ctx, spec, s.cfg)
 	if err != nil {
 		r.discard()
-		if errors.Is(err, errRunnerGone) {
-			s.sweep() // it may have died with the agent already started
+		if _, refused := errors.AsType[syscall.Errno](err); !refused {
+			s.sweep() // the agent may have been started all the same
 		}
 		return nil, fmt.Errorf("start %s: %w", spec.Path, err)
 	}

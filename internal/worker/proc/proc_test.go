@@ -456,6 +456,25 @@ func TestCloseDuringEverything(t *testing.T) {
 	}
 }
 
+func TestCancelledStartLeavesNothing(t *testing.T) {
+	s, token := starter(t)
+	for i := range 60 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*50*time.Microsecond)
+		p, err := s.Start(ctx, playing("sleep"))
+		cancel()
+		if err == nil {
+			_ = p.Close()
+		} else if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+	}
+	for _, c := range carriers(token) {
+		if !strings.Contains(c, runner.Name) {
+			t.Errorf("left: %s", c)
+		}
+	}
+}
+
 func TestStartAfterCloseIsRefused(t *testing.T) {
 	s, err := New(Config{Token: newToken()})
 	if err != nil {

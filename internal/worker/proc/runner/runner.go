@@ -74,8 +74,11 @@ func prepare() error {
 	// over the control socket.
 	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0)
 	// Nothing that the daemon inherited from its own parent reaches the agent.
-	_, _, _ = syscall.RawSyscall(sysCloseRange, ControlFD, uintptr(^uint32(0)), closeRangeCloexec)
-	syscall.CloseOnExec(ControlFD)
+	if _, _, e := syscall.RawSyscall(sysCloseRange, ControlFD, uintptr(^uint32(0)), closeRangeCloexec); e != 0 {
+		for fd := ControlFD; fd < 4096; fd++ { // an old kernel
+			syscall.CloseOnExec(fd)
+		}
+	}
 	syscall.Umask(0o077)
 	return nil
 }
@@ -176,7 +179,7 @@ func (w *watch) run() int {
 			}
 			if d.pid == w.agent {
 				tell(DidExit, uint32(d.status))
-				return w.finish()
+				return w.outlived()
 			}
 		case b, ok := <-w.orders:
 			switch {
@@ -190,6 +193,18 @@ func (w *watch) run() int {
 			return w.finish()
 		}
 	}
+}
+
+// outlived ends a runner whose agent has ended: mostly nothing is left then.
+func (w *watch) outlived() int {
+	select {
+	case _, some := <-w.deaths:
+		if !some {
+			return 0
+		}
+	case <-time.After(2 * time.Millisecond):
+	}
+	return w.finish()
 }
 
 // finish kills every descendant and waits until none is left.
