@@ -25,7 +25,7 @@ const Echo = "echo"
 
 // Verbs lists every verb.
 var verbs = []string{
-	"say", "stream", "slow", "think", // output
+	"say", "stream", "slow", "think", "long", // output
 	"run", "write", "tool", "background", // tools
 	"ask", "questions", "plan", // questions to the user
 	"remember", "what", "recall", // memory

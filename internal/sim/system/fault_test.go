@@ -1,0 +1,186 @@
+package system
+
+import (
+	"fmt"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"cligate/internal/fault"
+	"cligate/internal/sim/oracle"
+	"cligate/internal/sim/rig"
+	"cligate/internal/sim/telegram"
+)
+
+// points are the fault points that a usual day passes.
+var points = []fault.Point{
+	fault.UpdatesRead, fault.UpdatesStored, fault.RouterWoken, fault.TurnMerging, fault.TurnMerged, fault.TurnClaimed,
+	fault.WorkerSpawned, fault.NativeIDReported, fault.PromptIntended, fault.PromptWritten, fault.MidStream, fault.AskStored,
+	fault.AskSent, fault.ClickStored, fault.AgentAnswered, fault.ResultReceived, fault.TurnFinished, fault.ProgressSent,
+	fault.SendIntended, fault.SendDone, fault.WaitReceived,
+}
+
+// never are combinations that cannot occur.
+var never = map[string]string{
+	"web/wait-received": "our own page never asks us to wait",
+}
+
+// choices are what people do about an interrupted turn.
+var choices = []string{"", "cont", "retry", "drop"}
+
+// TestFaultEveryPoint kills the daemon at one point, starts it again, lets
+// everything come to rest and asks the oracle.
+func TestFaultEveryPoint(t *testing.T) {
+	t.Parallel()
+	hits := 1
+	if full() {
+		hits = 3
+	}
+	n := 0
+	for _, p := range points {
+		for _, platform := range []string{"telegram", "web"} {
+			if never[platform+"/"+string(p)] != "" {
+				continue
+			}
+			for _, agent := range []string{rig.Claude, rig.Demo} {
+				for hit := 1; hit <= hits; hit++ {
+					choice := choices[n%len(choices)]
+					n++
+					t.Run(fmt.Sprintf("%s/%s/%s/%d", p, platform, agent, hit), func(t *testing.T) {
+						t.Parallel()
+						dieAt(t, p, platform, agent, hit, choice)
+					})
+				}
+			}
+		}
+	}
+}
+
+func dieAt(t *testing.T, at fault.Point, platform, agent string, hit int, choice string) {
+	r := rig.New(t, rig.Options{Agent: agent, Owners: []int64{2001, 2002, 2003}, NoTelegram: platform == "web"})
+	if at == fault.WaitReceived {
+		r.Telegram.Fail(telegram.Fault{Kind: telegram.TooMany, Method: "sendMessage", Times: hit, After: 3})
+	}
+	r.Start("CLIGATE_FAULT=" + string(at) + ":" + strconv.Itoa(hit))
+	died := 0
+	var p *person
+	for round := range 3 {
+		p = &person{t: t, r: r, name: string(rune('a' + round)), choice: choice}
+		if platform == "web" {
+			p.c = r.WebChat(fmt.Sprintf("chat%d", round))
+		} else {
+			p.c = r.Chat(int64(2001 + round))
+		}
+		p.day()
+		if died = p.died; died > 0 {
+			break
+		}
+	}
+	if died == 0 {
+		t.Fatalf("%s was not passed %d times", at, hit)
+	}
+	p.last()
+	r.Judge()
+	finish(t, r)
+}
+
+// finish ends the daemon in order and looks for what it left.
+func finish(t *testing.T, r *rig.Rig) {
+	t.Helper()
+	r.Stop()
+	if left := r.Orphans(); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestFaultWhileTheFirstMigrationRuns(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Options{})
+	r.Launch("CLIGATE_FAULT=migration-step:1")
+	r.Until("the migration is reached", func() bool { return !r.Alive() })
+	if !r.Killed() {
+		t.Fatalf("not by the fault\n%s", r.Tail())
+	}
+	r.Start()
+	p := &person{t: t, r: r, c: r.Chat(rig.Owner), name: "m"}
+	p.last()
+	r.Judge()
+	finish(t, r)
+}
+
+func TestFaultWhileTheLogIsEmptied(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Options{})
+	r.Start("CLIGATE_FAULT=checkpoint:1")
+	p := &person{t: t, r: r, c: r.Chat(rig.Owner), name: "c"}
+	p.last()
+	r.Signal(syscall.SIGTERM)
+	r.Until("the checkpoint is reached", func() bool { return !r.Alive() })
+	if !r.Killed() {
+		t.Fatalf("not by the fault\n%s", r.Tail())
+	}
+	p.c.Tell("echo c0 c0-a", "c0", "c0-a")
+	r.Start()
+	p.c.Await("c0-a")
+	p.settle()
+	r.Judge()
+	finish(t, r)
+}
+
+func TestFaultWhileTurnsAreLetEnd(t *testing.T) {
+	t.Parallel()
+	for _, agent := range []string{rig.Claude, rig.Demo} {
+		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
+			r := rig.New(t, rig.Options{Agent: agent})
+			r.Start("CLIGATE_FAULT=draining:1")
+			p := &person{t: t, r: r, c: r.Chat(rig.Owner), name: "d"}
+			p.tell(func(k string) (string, []string) { return r.Words().Slow(k, 30) })
+			p.until("the prompt is written", func() bool { return r.Count("SELECT count(*) FROM attempt WHERE state = 'sent'") > 0 })
+			r.Signal(syscall.SIGTERM)
+			r.Until("the drain is reached", func() bool { return !r.Alive() })
+			if !r.Killed() {
+				t.Fatalf("not by the fault\n%s", r.Tail())
+			}
+			r.Start()
+			r.Rest()
+			if got := r.Values("SELECT state FROM turn"); len(got) != 1 || got[0] != "interrupted" {
+				t.Errorf("the turn is %v", got)
+			}
+			p.last()
+			r.Judge()
+			finish(t, r)
+		})
+	}
+}
+
+// The oracle is asked about real runs above. It must see a defect in one.
+func TestFaultsWouldBeSeen(t *testing.T) {
+	t.Parallel()
+	r := rig.New(t, rig.Options{})
+	r.Start()
+	p := &person{t: t, r: r, c: r.Chat(rig.Owner), name: "s"}
+	p.tell(r.Words().Echo)
+	p.settle()
+	p.last()
+	good := r.World()
+	if bad := oracle.Judge(good); len(bad) > 0 {
+		t.Fatal(bad)
+	}
+	for name, spoil := range map[string]func(w *oracle.World){
+		"an answer twice":     func(w *oracle.World) { w.Shown = append(w.Shown, oracle.Shown{Chat: p.c.Chat, ID: "9", Text: "s1-a"}) },
+		"an answer lost":      func(w *oracle.World) { w.Shown = w.Shown[1:] },
+		"a message lost":      func(w *oracle.World) { w.Ledger.Inbound = w.Ledger.Inbound[1:] },
+		"a prompt twice":      func(w *oracle.World) { w.Prompts = append(w.Prompts, w.Prompts[0]) },
+		"answers turned over": func(w *oracle.World) { w.Shown[0].Text, w.Shown[1].Text = w.Shown[1].Text, w.Shown[0].Text },
+		"a turn not ended":    func(w *oracle.World) { w.Ledger.Turns[0].State = "running" },
+		"a row not sent":      func(w *oracle.World) { w.Ledger.Outbox[0].State = "sending" },
+	} {
+		w := r.World()
+		spoil(&w)
+		if len(oracle.Judge(w)) == 0 {
+			t.Errorf("%s is not seen", name)
+		}
+	}
+	finish(t, r)
+}
