@@ -35,6 +35,12 @@ test-agents: ## the real agent CLIs against a model server of our own (needs .ci
 	.ci/install-agents
 	PATH="$$(.ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -timeout 10m ./internal/sim/agents/...
 
+.PHONY: record
+record: ## record the transcripts of the real Claude Code anew, and the golden files from them
+	.ci/install-agents
+	PATH="$$(.ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -run 'TestRecord$$' -record ./internal/worker/claude
+	$(GO) test -tags $(TAGS) -count=1 -run Transcripts -update ./internal/worker/claude
+
 .PHONY: test-browser
 test-browser: ## the web chat in headless Chromium (needs .ci/install-browser)
 	.ci/install-browser
