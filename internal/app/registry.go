@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -66,7 +67,7 @@ func openAgents(cfg config.Config, s *proc.Starter, log *slog.Logger) ([]agentEn
 		if err != nil {
 			return nil, err
 		}
-		e := agentEntry{name: k.name, title: k.title, driver: d}
+		e := agentEntry{name: k.name, title: k.title, driver: withModel(d, c.Model)}
 		if k.name != "demo" {
 			e.installed = func() bool { _, err := proc.Find(c.Command); return err == nil }
 		}
@@ -77,9 +78,31 @@ func openAgents(cfg config.Config, s *proc.Starter, log *slog.Logger) ([]agentEn
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, agentEntry{name: m.Name, title: m.Name, driver: d, extra: true})
+		out = append(out, agentEntry{name: m.Name, title: m.Name, driver: withModel(d, m.Model), extra: true})
 	}
 	return out, nil
+}
+
+// preset is a driver whose sessions have the configured model, unless their
+// conversation wishes for another.
+type preset struct {
+	worker.Driver
+	model string
+}
+
+func withModel(d worker.Driver, model string) worker.Driver {
+	if model == "" {
+		return d
+	}
+	return preset{d, model}
+}
+
+// Open implements worker.Driver.
+func (p preset) Open(ctx context.Context, s worker.Spec) (worker.Worker, error) {
+	if s.Model == "" {
+		s.Model = p.model
+	}
+	return p.Driver.Open(ctx, s)
 }
 
 func openACP(name, command string, args, env []string, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {

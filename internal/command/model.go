@@ -35,6 +35,9 @@ func model(ctx context.Context, s *Set, c Call) (Result, error) {
 	switch chat.CodeOf(err) {
 	case chat.CodeNone:
 	case chat.Unsupported:
+		if len(models(s, c)) == 0 { // nor would a new session take it
+			return c.say("model_fixed", "agent", s.agentTitle(c.Conv.Agent)), nil
+		}
 		return changeModel(ctx, s, c, name)
 	case chat.ModelUnknown, chat.Invalid:
 		return unknown(c, "model_unknown", name, models(s, c)), nil
