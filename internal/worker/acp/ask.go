@@ -10,55 +10,16 @@ import (
 	"strings"
 
 	"cligate/internal/chat"
-	"cligate/internal/fault"
 )
-
-// request answers a request of the agent. Whatever is not a question is
-// refused: an agent that gets no answer waits for ever.
-func (w *Worker) request(ctx context.Context, r request) (any, *rpcError) {
-	switch r.method {
-	case methodPermission:
-		return w.permission(ctx, r)
-	case methodForm:
-		return w.elicitation(ctx, r)
-	}
-	w.log.Debug("unknown request of the agent", "method", r.method)
-	return nil, &rpcError{Code: codeNoMethod, Message: "method not found"}
-}
-
-// What the agent may ask of a person.
-const (
-	methodPermission = "session/request_permission"
-	methodForm       = "elicitation/create"
-)
-
-// answered is told when a request has been answered.
-func (w *Worker) answered(method string) {
-	if method == methodPermission || method == methodForm {
-		fault.Hit(fault.AgentAnswered)
-	}
-}
-
-// asking is the turn that a question belongs to, held open until done is
-// called; nil when none runs.
-func (w *Worker) asking() (t *turn, done func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.turn == nil || w.turn.asking.Err() != nil {
-		return nil, nil
-	}
-	w.turn.asks.Add(1)
-	return w.turn, w.turn.asks.Done
-}
 
 // permission asks a person for an approval, or a question in that form.
-func (w *Worker) permission(ctx context.Context, r request) (any, *rpcError) {
+func (d *desk) permission(ctx context.Context, r request) (any, *rpcError) {
 	p, err := decode[permission](r.params)
 	if err != nil {
 		return nil, &rpcError{Code: codeInternal, Message: "unreadable request"}
 	}
 	cancelled := permitted{Outcome: outcome{Outcome: "cancelled"}}
-	t, done := w.asking()
+	t, done := d.asking()
 	if t == nil {
 		return cancelled, nil
 	}

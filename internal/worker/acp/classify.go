@@ -43,20 +43,17 @@ var (
 // session. Anything less keeps the session: losing one is worse than a failed
 // turn. loading = the answer is to session/load, where the protocol's "not
 // found" can mean nothing else.
-func (w *Worker) lost(e *rpcError, loading bool) bool {
-	id, text := w.spec.NativeID, e.text()
-	if native := w.NativeID(); native != "" {
-		id = native
-	}
+func (c Config) lost(e *rpcError, id string, loading bool) bool {
+	text := e.text()
 	if e.Code == codeNotFound && (loading || strings.Contains(string(e.Data), id)) {
 		return true
 	}
-	switch chat.CodeOf(e.coded(w.cfg)) {
+	switch chat.CodeOf(e.coded(c)) {
 	case chat.LoggedOut, chat.Quota, chat.Overloaded, chat.Network:
 		return false // whatever else the words say
 	default:
 	}
-	for _, words := range w.cfg.Lost {
+	for _, words := range c.Lost {
 		if strings.Contains(text, words) {
 			return true
 		}
@@ -65,15 +62,15 @@ func (w *Worker) lost(e *rpcError, loading bool) bool {
 }
 
 // promptError is the error of a turn.
-func (w *Worker) promptError(err error) error {
+func (s *session) promptError(err error) error {
 	var e *rpcError
 	if !errors.As(err, &e) {
 		return err
 	}
-	if w.lost(e, false) {
+	if s.cfg.lost(e, s.id(), false) {
 		return chat.E(chat.NoSession, "", e)
 	}
-	return e.coded(w.cfg)
+	return e.coded(s.cfg)
 }
 
 // coded gives an agent's error its class. Some agents put the model service's
@@ -97,51 +94,51 @@ func (e *rpcError) coded(c Config) error {
 
 // openError is the error of an open; late is the code of one that took too
 // long.
-func (w *Worker) openError(ctx context.Context, err error, late chat.Code) error {
+func (s *session) openError(ctx context.Context, err error, late chat.Code) error {
 	var e *rpcError
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, errLate):
-		detail := strings.TrimSpace(w.cfg.commandLine() + ". " + w.cfg.Hint)
+		detail := strings.TrimSpace(s.cfg.commandLine() + ". " + s.cfg.Hint)
 		return chat.E(late, detail, err)
 	case errors.Is(err, errGone):
-		return w.diedAtStart()
+		return s.diedAtStart()
 	case errors.As(err, &e):
-		if w.spec.NativeID != "" && w.lost(e, true) {
+		if id := s.spec.NativeID; id != "" && s.cfg.lost(e, id, true) {
 			return chat.E(chat.NoSession, "", e)
 		}
-		return e.coded(w.cfg)
+		return e.coded(s.cfg)
 	}
 	return chat.E(chat.Protocol, "", err)
 }
 
 // diedAtStart is the error of a process that ended before its session was
 // there: what it said may show that it is not logged in.
-func (w *Worker) diedAtStart() error {
-	err := w.conn.obituary()
-	if classify(w.conn.proc.Stderr()) == chat.LoggedOut {
-		return chat.E(chat.LoggedOut, w.cfg.Hint, err)
+func (s *session) diedAtStart() error {
+	err := s.conn.obituary()
+	if classify(s.conn.proc.Stderr()) == chat.LoggedOut {
+		return chat.E(chat.LoggedOut, s.cfg.Hint, err)
 	}
-	return chat.E(chat.Crashed, w.cfg.commandLine()+": "+chat.DetailOf(err), err)
+	return chat.E(chat.Crashed, s.cfg.commandLine()+": "+chat.DetailOf(err), err)
 }
 
 // setError is the error of a change of settings; refused is the code for a no
 // of the agent.
-func (w *Worker) setError(ctx context.Context, err error, refused chat.Code, what string) error {
+func (s *session) setError(ctx context.Context, err error, refused chat.Code, what string) error {
 	var e *rpcError
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, errGone):
-		return w.conn.obituary()
+		return s.conn.obituary()
 	case errors.Is(err, errLate):
 		return chat.E(chat.TimedOut, "", err)
 	case errors.As(err, &e) && e.Code == codeNoMethod:
 		return chat.E(chat.Unsupported, what, e)
 	case errors.As(err, &e):
 		if code := classify(e.text()); code == chat.LoggedOut {
-			return e.coded(w.cfg)
+			return e.coded(s.cfg)
 		}
 		return chat.E(refused, what, e)
 	}

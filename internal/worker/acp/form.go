@@ -53,12 +53,12 @@ type formReply struct {
 }
 
 // elicitation asks a person to fill in a form.
-func (w *Worker) elicitation(ctx context.Context, r request) (any, *rpcError) {
+func (d *desk) elicitation(ctx context.Context, r request) (any, *rpcError) {
 	e, err := decode[elicited](r.params)
 	if err != nil || e.Mode == "url" || len(e.Schema.Properties) == 0 {
 		return formReply{Action: "decline"}, nil
 	}
-	t, done := w.asking()
+	t, done := d.asking()
 	if t == nil {
 		return formReply{Action: "cancel"}, nil
 	}

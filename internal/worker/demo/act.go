@@ -105,10 +105,11 @@ func (s *session) long(ctx context.Context, n int, mark string) {
 	}
 }
 
-// close ends an answer with the words that the prompt gave for it.
+// close ends an answer with the mark that the prompt gave for it, numbered as
+// the lines of a long answer are.
 func (s *session) close(ctx context.Context, p phrase) {
-	if words := p.tail(); words != "" && ctx.Err() == nil {
-		s.say("\n\n" + words)
+	if mark := p.tail(); mark != "" && ctx.Err() == nil {
+		s.say(fmt.Sprintf("\n\n%s-1", mark))
 	}
 }
 

@@ -1,0 +1,133 @@
+package workertest
+
+import (
+	"strings"
+	"testing"
+
+	"cligate/internal/chat"
+	"cligate/internal/worker"
+)
+
+// option returns the offered option of an effect.
+func option(t *testing.T, q chat.Question, e chat.Effect) chat.Option {
+	t.Helper()
+	for _, o := range q.Options {
+		if o.Effect == e {
+			return o
+		}
+	}
+	t.Errorf("no option to %s in %+v", e, q.Options)
+	return chat.Option{}
+}
+
+// decide runs the approval turn and answers with an effect.
+func (k Kit) decide(t *testing.T, w worker.Worker, e chat.Effect) *Host {
+	t.Helper()
+	h := NewHost()
+	h.Answer = func(q chat.Question) (chat.Answer, error) {
+		return chat.Answer{Option: option(t, q, e).ID, Effect: e, Text: "not today"}, nil
+	}
+	if err := prompt(t, w, k.Say[Approval], h).wait(t); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(h.Asks()); n != 1 {
+		t.Fatalf("asked %d times", n)
+	}
+	return h
+}
+
+func toolDone(h *Host) (done bool) {
+	for _, e := range h.Events() {
+		done = done || e.Kind == chat.EventTool && e.Tool.State == chat.ToolDone
+	}
+	return done
+}
+
+func approve(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := k.decide(t, w, chat.EffectAllow)
+	q := h.Asks()[0]
+	if q.Kind != chat.AskApproval || q.Key == "" || q.Detail == "" {
+		t.Errorf("asked %+v", q)
+	}
+	if !toolDone(h) {
+		t.Errorf("the tool did not run: %s", h.story())
+	}
+}
+
+func approveSession(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	first := k.decide(t, w, chat.EffectSession)
+	if !toolDone(first) {
+		t.Error("the tool did not run")
+	}
+	// The agent must ask again: the rule is the gateway's own.
+	second := k.decide(t, w, chat.EffectAllow)
+	if a, b := first.Asks()[0], second.Asks()[0]; a.Key == b.Key {
+		t.Errorf("two requests have one key %q", a.Key)
+	} else if a.Detail != b.Detail || a.Tool != b.Tool {
+		t.Errorf("the same request reads differently: %q %q", a.Detail, b.Detail)
+	}
+}
+
+func deny(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	if h := k.decide(t, w, chat.EffectDeny); toolDone(h) {
+		t.Error("the tool ran")
+	}
+	say(t, w, k.Say[Recall])
+}
+
+func nobodyDecided(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := NewHost()
+	h.Answer = func(chat.Question) (chat.Answer, error) { return chat.Answer{}, errNobody }
+	_ = prompt(t, w, k.Say[Approval], h).wait(t) // how the agent takes it is its own affair
+	if toolDone(h) {
+		t.Error("the tool ran")
+	}
+	say(t, w, k.Say[Recall])
+}
+
+// choice answers a question with the option of that label.
+func choice(t *testing.T, label string) *Host {
+	t.Helper()
+	h := NewHost()
+	h.Answer = func(q chat.Question) (chat.Answer, error) {
+		if q.Kind != chat.AskChoice || len(q.Queries) == 0 {
+			t.Errorf("asked %+v", q)
+			return chat.Answer{}, errNobody
+		}
+		for _, o := range q.Queries[0].Options {
+			if o.Label == label {
+				return chat.Answer{Option: o.ID, Effect: o.Effect, Values: map[string][]string{q.Queries[0].ID: {o.ID}}}, nil
+			}
+		}
+		return chat.Answer{Effect: chat.EffectChoose, Text: label, Values: map[string][]string{q.Queries[0].ID: {label}}}, nil
+	}
+	return h
+}
+
+func question(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	for _, colour := range []string{"blue", "red"} {
+		h := choice(t, colour)
+		if err := prompt(t, w, k.Say[Question], h).wait(t); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(h.Text(), colour) || len(h.Asks()) != 1 {
+			t.Errorf("answered %s: %s", colour, h.Text())
+		}
+	}
+}
+
+func freeAnswer(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := choice(t, "ultraviolet")
+	if err := prompt(t, w, k.Say[FreeAnswer], h).wait(t); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(h.Text(), "ultraviolet") || !h.Asks()[0].Queries[0].Free {
+		t.Errorf("answered in own words: %s", h.Text())
+	}
+}
