@@ -16,7 +16,7 @@ type object = map[string]any
 // output writes messages, one per line.
 type output struct {
 	mu sync.Mutex
-	w  io.Writer
+	w  io.WriteCloser
 }
 
 func (o *output) send(m object) {
@@ -35,6 +35,13 @@ func (o *output) raw(b []byte) {
 	if _, err := o.w.Write(b); err != nil {
 		os.Exit(1)
 	}
+}
+
+// close closes the output for good; the process lives on, and whatever wants
+// to write waits for ever.
+func (o *output) close() {
+	o.mu.Lock()
+	o.w.Close()
 }
 
 // long writes one line of n MiB between two pieces of JSON.

@@ -30,13 +30,16 @@ func (r *run) trouble(ctx context.Context, st script.Step) {
 		if len(r.todo) == 0 {
 			select {}
 		}
+	case "mute":
+		r.out.close()
+		select {}
 	case "garbage":
 		r.garbage()
 	case "bigline":
 		r.bigLine(st)
 	case "stderr":
 		for i := range st.Int(0, 1) {
-			fmt.Fprintf(os.Stderr, "complaint %d %s\n", i, strings.Repeat("e", 1000))
+			fmt.Fprintf(os.Stderr, "complaint %d %s %s\n", i, st.After(1), strings.Repeat("e", 1000))
 		}
 	case "compact":
 		r.system("status", object{"status": "compacting"})

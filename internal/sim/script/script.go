@@ -29,7 +29,7 @@ var verbs = []string{
 	"run", "write", "tool", "background", // tools
 	"ask", "questions", "plan", // questions to the user
 	"remember", "what", "recall", // memory
-	"fail", "cut", "die", "hang", "deaf", "garbage", "bigline", "stderr", "compact", "double", // trouble
+	"fail", "cut", "die", "hang", "deaf", "mute", "garbage", "bigline", "stderr", "compact", "double", // trouble
 	"bg", "later", "child", // after the turn, beside the turn
 	"env", "args", "id", // what the agent was started with
 }
