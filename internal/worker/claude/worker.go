@@ -66,7 +66,11 @@ const leaveTime = time.Second
 // Close implements worker.Worker. An idle agent is shown the end of its input
 // and leaves by itself; a busy one is ended.
 func (w *Worker) Close() error {
-	w.closing.Store(true)
+	select {
+	case <-w.gone: // it ended by itself; its turn is told so
+	default:
+		w.closing.Store(true)
+	}
 	if w.known.current() == nil {
 		_ = w.proc.CloseWrite()
 		late := time.NewTimer(leaveTime)

@@ -228,8 +228,16 @@ func TestADeathInTheMiddleOfATurnIsACrash(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
+	cleaned := make(chan error, 1)
+	go func() { // collects what is dead as soon as it is, as the owner of a worker does
+		<-agent.Done()
+		cleaned <- agent.Close()
+	}()
 	a, err := audience.Prompt(t, agent, "say half\nstderr 3\ndie 3", nil)
 	wantCode(t, err, chat.Crashed)
+	if err := <-cleaned; err != nil {
+		t.Error(err)
+	}
 	if a.Text() != "half|" {
 		t.Errorf("what was said before is lost: %q", a.Text())
 	}
