@@ -87,7 +87,7 @@ func (d *desk) request(ctx context.Context, r request) (any, *rpcError) {
 	case methodForm:
 		return d.elicitation(ctx, r)
 	}
-	d.log.Debug("unknown request of the agent", "method", r.method)
+	d.log.DebugContext(ctx, "unknown request of the agent", "method", r.method)
 	return nil, &rpcError{Code: codeNoMethod, Message: "method not found"}
 }
 

@@ -186,7 +186,7 @@ func (a *rough) prompt(ctx context.Context, id json.RawMessage, session, text st
 
 // wild does what no agent should. It reports whether the turn goes on.
 func (a *rough) wild(ctx context.Context, act workertest.Act, session string) bool {
-	switch act {
+	switch act { //nolint:exhaustive // the tame acts are in prompt
 	case workertest.Huge:
 		a.update(session, `"sessionUpdate":"tool_call_update","toolCallId":"big","rawOutput":"`+strings.Repeat("x", 60<<20)+`"`)
 	case workertest.Garbage:

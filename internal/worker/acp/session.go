@@ -2,7 +2,6 @@ package acp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"slices"
@@ -237,10 +236,11 @@ func (s *session) learnOptions(options []configOption) {
 }
 
 // change sends one change of settings.
-func (s *session) change(ctx context.Context, method string, set setting) (json.RawMessage, error) {
+func (s *session) change(ctx context.Context, method string, set setting) error {
 	limit, cancel := context.WithTimeoutCause(ctx, s.cfg.CallTimeout, errLate)
 	defer cancel()
-	return s.conn.call(limit, method, set)
+	_, err := s.conn.call(limit, method, set)
+	return err
 }
 
 // setMode changes the permission mode.
@@ -255,7 +255,7 @@ func (s *session) setMode(ctx context.Context, mode string) error {
 	} else {
 		method, set.Option, set.Value = "session/set_config_option", by.modeOption, mode
 	}
-	if _, err := s.change(ctx, method, set); err != nil {
+	if err := s.change(ctx, method, set); err != nil {
 		return s.setError(ctx, err, chat.Invalid, "mode "+mode)
 	}
 	return nil
@@ -276,7 +276,7 @@ func (s *session) setModel(ctx context.Context, model string) error {
 	default:
 		return chat.E(chat.Unsupported, "", errors.New("the agent offers no models"))
 	}
-	if _, err := s.change(ctx, method, set); err != nil {
+	if err := s.change(ctx, method, set); err != nil {
 		return s.setError(ctx, err, chat.ModelUnknown, model)
 	}
 	s.mu.Lock()

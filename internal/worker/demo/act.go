@@ -1,8 +1,8 @@
 package demo
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -122,12 +122,11 @@ func (s *session) list(ctx context.Context, ask bool) error {
 	}
 	s.tool(call, "tool_call", "pending", "")
 	if ask {
-		switch allowed, err := s.permit(ctx, call); {
-		case err != nil:
+		allowed, err := s.permit(ctx, call)
+		if err != nil || ctx.Err() != nil {
 			return err
-		case ctx.Err() != nil:
-			return nil
-		case !allowed:
+		}
+		if !allowed {
 			s.tool(call, "tool_call_update", "failed", "")
 			s.tell("denied")
 			return nil
@@ -138,7 +137,7 @@ func (s *session) list(ctx context.Context, ask bool) error {
 	if err != nil {
 		s.tool(call, "tool_call_update", "failed", err.Error())
 		s.tell("unreadable")
-		return nil
+		return nil // that is an answer, too
 	}
 	s.tool(call, "tool_call_update", "completed", strings.Join(names, "\n"))
 	if len(names) == 0 {
@@ -175,25 +174,19 @@ func (s *session) permit(ctx context.Context, call map[string]any) (bool, error)
 // pick sends a permission request and returns the chosen option; none when the
 // turn was cancelled.
 func (s *session) pick(ctx context.Context, call map[string]any, options []map[string]any) (string, error) {
-	raw, err := s.agent.ask(ctx, "session/request_permission", map[string]any{
-		"sessionId": s.book.id, "toolCall": call, "options": options,
-	})
-	if ctx.Err() != nil {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
 	var r struct {
 		Outcome struct {
 			Outcome string `json:"outcome"`
 			Option  string `json:"optionId"`
 		} `json:"outcome"`
 	}
-	if err := json.Unmarshal(raw, &r); err != nil || r.Outcome.Outcome != "selected" {
-		return "", nil
+	err := s.agent.ask(ctx, "session/request_permission", map[string]any{
+		"sessionId": s.book.id, "toolCall": call, "options": options,
+	}, &r)
+	if ctx.Err() != nil || r.Outcome.Outcome != "selected" {
+		return "", err
 	}
-	return r.Outcome.Option, nil
+	return r.Outcome.Option, err
 }
 
 // question asks the client a question: as a form where it can show one, else
@@ -206,7 +199,8 @@ func (s *session) question(ctx context.Context, text string) error {
 	s.agent.mu.Lock()
 	forms := s.agent.forms
 	s.agent.mu.Unlock()
-	chosen, err := "", error(nil)
+	var chosen string
+	var err error
 	if forms {
 		chosen, err = s.form(ctx, text, colours)
 	} else {
@@ -219,9 +213,7 @@ func (s *session) question(ctx context.Context, text string) error {
 		}, options)
 	}
 	switch {
-	case err != nil:
-		return err
-	case ctx.Err() != nil:
+	case err != nil || ctx.Err() != nil:
 	case chosen == "":
 		s.tell("unanswered")
 	case slices.Contains(colours, chosen):
@@ -229,7 +221,7 @@ func (s *session) question(ctx context.Context, text string) error {
 	default:
 		s.tell("chose", "choice", chosen)
 	}
-	return nil
+	return err
 }
 
 func (s *session) colour(name string) string { return i18n.T(s.lang, "demo."+name) }
@@ -240,7 +232,14 @@ func (s *session) form(ctx context.Context, text string, colours []string) (stri
 	for _, c := range colours {
 		options = append(options, map[string]any{"const": c, "title": s.colour(c)})
 	}
-	raw, err := s.agent.ask(ctx, "elicitation/create", map[string]any{
+	var r struct {
+		Action  string `json:"action"`
+		Content struct {
+			Colour string `json:"colour"`
+			Other  string `json:"colour_other"`
+		} `json:"content"`
+	}
+	err := s.agent.ask(ctx, "elicitation/create", map[string]any{
 		"sessionId": s.book.id, "mode": "form", "message": text,
 		"toolCallId": fmt.Sprintf("question-%d", s.book.turns()),
 		"requestedSchema": map[string]any{
@@ -250,24 +249,11 @@ func (s *session) form(ctx context.Context, text string, colours []string) (stri
 				"colour_other": map[string]any{"type": "string"},
 			},
 		},
-	})
-	if err != nil {
+	}, &r)
+	if err != nil || r.Action != "accept" {
 		return "", err
 	}
-	var r struct {
-		Action  string `json:"action"`
-		Content struct {
-			Colour string `json:"colour"`
-			Other  string `json:"colour_other"`
-		} `json:"content"`
-	}
-	if err := json.Unmarshal(raw, &r); err != nil || r.Action != "accept" {
-		return "", nil
-	}
-	if r.Content.Colour != "" {
-		return r.Content.Colour, nil
-	}
-	return r.Content.Other, nil
+	return cmp.Or(r.Content.Colour, r.Content.Other), nil
 }
 
 // names lists a folder, folders with a slash.

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"sync"
 )
 
@@ -123,8 +124,8 @@ func (a *agent) line(line []byte) {
 		a.write(packet{ID: json.RawMessage("null"), Error: &failure{codeParse, "parse error"}})
 		return
 	}
-	switch {
-	case m.Method == "":
+	switch m.Method {
+	case "":
 		a.mu.Lock()
 		ch := a.waiting[string(m.ID)]
 		delete(a.waiting, string(m.ID))
@@ -132,7 +133,7 @@ func (a *agent) line(line []byte) {
 		if ch != nil {
 			ch <- m.reply // has room for one
 		}
-	case m.Method == "session/prompt": // the only one that takes long
+	case "session/prompt": // the only one that takes long
 		if err := a.prompt(m.ID, m.Params); err != nil {
 			a.answer(m.ID, nil, err)
 		}
@@ -264,24 +265,28 @@ func (a *agent) prompt(id, params json.RawMessage) error {
 	return nil
 }
 
-// ask sends a request to the client and waits for its answer.
-func (a *agent) ask(ctx context.Context, method string, params any) (json.RawMessage, error) {
+// ask sends a request to the client and waits for its answer, which is read
+// into v. When ctx ends it returns without one; the turn is over then.
+func (a *agent) ask(ctx context.Context, method string, params, v any) error {
 	ch := make(chan reply, 1)
 	a.mu.Lock()
 	a.asked++
-	id := fmt.Sprintf("%d", a.asked)
+	id := strconv.Itoa(a.asked)
 	a.waiting[id] = ch
 	a.mu.Unlock()
 	a.write(packet{ID: json.RawMessage(id), Method: method, Params: params})
 	select {
 	case r := <-ch:
 		if r.Error != nil {
-			return nil, r.Error
+			return r.Error
 		}
-		return r.Result, nil
+		_ = json.Unmarshal(r.Result, v) // what cannot be read is no answer
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		a.mu.Lock()
+		delete(a.waiting, id)
+		a.mu.Unlock()
 	}
+	return nil
 }
 
 func (a *agent) answer(id json.RawMessage, result any, err error) {

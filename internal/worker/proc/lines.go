@@ -35,13 +35,13 @@ type LineReader struct {
 	buf []byte
 }
 
-// NewLineReader returns a reader of r's lines. max is the cap of a line in
+// NewLineReader returns a reader of r's lines. limit is the cap of a line in
 // bytes; 0 = MaxLine.
-func NewLineReader(r io.Reader, max int) *LineReader {
-	if max <= 0 {
-		max = MaxLine
+func NewLineReader(r io.Reader, limit int) *LineReader {
+	if limit <= 0 {
+		limit = MaxLine
 	}
-	return &LineReader{r: bufio.NewReaderSize(r, readSize), max: max}
+	return &LineReader{r: bufio.NewReaderSize(r, readSize), max: limit}
 }
 
 // Next returns the next line. The last one needs no LF. At the end it returns

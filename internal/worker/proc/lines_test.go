@@ -10,9 +10,9 @@ import (
 	"testing/iotest"
 )
 
-func readAll(t *testing.T, r io.Reader, max int) (out []Line) {
+func readAll(t *testing.T, r io.Reader, limit int) (out []Line) {
 	t.Helper()
-	l := NewLineReader(r, max)
+	l := NewLineReader(r, limit)
 	for {
 		line, err := l.Next()
 		if errors.Is(err, io.EOF) {
@@ -104,18 +104,18 @@ func TestReadErrorIsReported(t *testing.T) {
 
 func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nb\n\nc"), 2)
-	f.Fuzz(func(t *testing.T, in []byte, max int) {
-		max = 1 + abs(max)%20000
+	f.Fuzz(func(t *testing.T, in []byte, limit int) {
+		limit = 1 + abs(limit)%20000
 		want := bytes.Split(in, []byte("\n"))
 		if len(want[len(want)-1]) == 0 {
 			want = want[:len(want)-1]
 		}
-		got := readAll(t, iotest.OneByteReader(bytes.NewReader(in)), max)
+		got := readAll(t, iotest.OneByteReader(bytes.NewReader(in)), limit)
 		if len(got) != len(want) {
 			t.Fatalf("%d lines, want %d", len(got), len(want))
 		}
 		for i, l := range got {
-			if l.Size != int64(len(want[i])) || l.Cut != (len(want[i]) > max) || !bytes.HasPrefix(want[i], l.Data) {
+			if l.Size != int64(len(want[i])) || l.Cut != (len(want[i]) > limit) || !bytes.HasPrefix(want[i], l.Data) {
 				t.Fatalf("line %d: size %d cut %v", i, l.Size, l.Cut)
 			}
 			if !l.Cut && len(l.Data) != len(want[i]) {

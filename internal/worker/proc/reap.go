@@ -17,9 +17,9 @@ import (
 // Reap kills what an earlier daemon left behind and returns how many processes
 // that were: the trees of the recorded identities (see Process.Identity), and
 // every process that carries token (empty = none). With a token it is called
-// before New, because it would kill this process's own runners too. A process is never chosen by its name
-// or age, and never if it is an ancestor of this one. An error means that
-// something still lives.
+// before New, because it would kill this process's own runners too. A process
+// is never chosen by its name or age, and never if it is an ancestor of this
+// one. An error means that something still lives.
 func Reap(ctx context.Context, token string, identities ...string) (killed int, err error) {
 	recorded := map[int]uint64{}
 	for _, id := range identities {
@@ -55,7 +55,8 @@ func leftovers(token string, recorded map[int]uint64) []runner.Entry {
 	chosen := map[int]runner.Entry{}
 	for pid, e := range all {
 		start, ok := recorded[pid]
-		if own[pid] || e.Zombie || !(ok && start == e.Start) && (token == "" || !marked(pid, token)) {
+		ours := ok && start == e.Start || token != "" && marked(pid, token)
+		if own[pid] || e.Zombie || !ours {
 			continue
 		}
 		chosen[pid] = e
