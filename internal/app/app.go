@@ -219,14 +219,7 @@ func (a *App) openWeb(ctx context.Context) error {
 	var err error
 	a.web, err = web.Open(ctx, web.Parts{
 		Logins: a.db.Logins(), Pairing: &pairing{people: a.db.People(), bots: a.bots}, Status: a, Chats: page,
-		Descends: func(pid int) bool {
-			for _, e := range runner.Descendants(os.Getpid()) {
-				if e.PID == pid {
-					return true
-				}
-			}
-			return false
-		},
+		Lineage: func(pid int) (uint64, bool, error) { return runner.Lineage(pid, os.Getpid()) },
 	}, web.Config{Addr: addr, Hosts: a.cfg.Web.Hosts, Socket: SocketPath(a.cfg.DataDir)}, a.log)
 	return err
 }

@@ -70,9 +70,10 @@ type Parts struct {
 	Status  Status
 	Chats   http.Handler // the web platform; nil = none
 	Metrics http.Handler // nil = none
-	// Descends reports whether a process was started, however indirectly, by an
-	// agent. nil = none was.
-	Descends func(pid int) bool
+	// Lineage tells when a process started, and whether that was done, however
+	// indirectly, by an agent. An error: nobody can tell, say because it has
+	// ended. nil = no process is an agent's.
+	Lineage func(pid int) (start uint64, agent bool, err error)
 }
 
 // Server is the HTTP door.

@@ -87,6 +87,7 @@ func (o *ownSocket) Close() error {
 // peer is who is at the other end of a unix connection.
 type peer struct {
 	pid, uid int
+	start    uint64 // with pid it names the process, also when the pid is used again
 	err      error
 }
 
@@ -94,13 +95,18 @@ type peerKey struct{}
 
 // markPeer notes with each connection who made it, as the kernel saw it then.
 func (s *Server) markPeer(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, peerKey{}, peerOf(c))
+	p := peerOf(c)
+	if p.err == nil && s.parts.Lineage != nil {
+		p.start, _, p.err = s.parts.Lineage(p.pid)
+	}
+	return context.WithValue(ctx, peerKey{}, p)
 }
 
 // peerRefusal says why the peer of a unix connection is refused; nil = it is
 // not. Only our own user and root may talk, and no process of an agent's: with
 // the socket it could approve its own requests. A process that the kernel
-// cannot name to us (another process namespace) is not trusted either.
+// cannot name to us (another process namespace) is not trusted either, nor one
+// that has ended: whoever holds its connection now was not there to be asked.
 func (s *Server) peerRefusal(r *http.Request) error {
 	p, ok := r.Context().Value(peerKey{}).(peer)
 	switch {
@@ -112,7 +118,15 @@ func (s *Server) peerRefusal(r *http.Request) error {
 		return fmt.Errorf("user %d", p.uid)
 	case p.pid <= 0:
 		return errors.New("process in another namespace")
-	case s.parts.Descends != nil && s.parts.Descends(p.pid):
+	case s.parts.Lineage == nil:
+		return nil
+	}
+	switch start, agent, err := s.parts.Lineage(p.pid); {
+	case err != nil:
+		return fmt.Errorf("process %d: %w", p.pid, err)
+	case start != p.start:
+		return fmt.Errorf("process %d is another one now", p.pid)
+	case agent:
 		return fmt.Errorf("process %d belongs to an agent", p.pid)
 	}
 	return nil

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"cligate/internal/chat"
@@ -59,18 +61,42 @@ func TestTheSocketIsForItsOwnerOnly(t *testing.T) {
 func TestAnAgentsProcessIsRefusedOnTheSocket(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	var asked int
-	s.descends = func(pid int) bool { asked = pid; return true }
+	var asked atomic.Int64
+	l := lineage(func(pid int) (uint64, bool, error) { asked.Store(int64(pid)); return 1, true, nil })
+	s.lineage.Store(&l)
 	for _, q := range every {
 		if a := s.local(q.method, q.path, "application/json", q.body); a.status != http.StatusForbidden {
 			t.Errorf("%s %s: %d, want 403", q.method, q.path, a.status)
 		}
 	}
-	if asked != os.Getpid() {
-		t.Errorf("asked about process %d, not %d", asked, os.Getpid())
+	if asked.Load() != int64(os.Getpid()) {
+		t.Errorf("asked about process %d, not %d", asked.Load(), os.Getpid())
 	}
 	if len(s.people.done) != 0 {
 		t.Errorf("it had an effect: %v", s.people.done)
+	}
+}
+
+// TestAConnectionOfAnEndedProcessIsRefused: an agent could let a child connect,
+// end it, and use the connection itself; nobody would be there to be asked.
+func TestAConnectionOfAnEndedProcessIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, later := range map[string]func() (uint64, bool, error){
+		"ended":      func() (uint64, bool, error) { return 0, false, errors.New("the process has ended") },
+		"pid reused": func() (uint64, bool, error) { return 2, false, nil },
+	} {
+		s := serve(t)
+		var asked atomic.Int32
+		l := lineage(func(int) (uint64, bool, error) {
+			if asked.Add(1) == 1 {
+				return 1, false, nil // as it connects
+			}
+			return later()
+		})
+		s.lineage.Store(&l)
+		if a := s.local("POST", "/api/control/login", "application/json", "{}"); a.status != http.StatusForbidden {
+			t.Errorf("%s: %d, want 403", name, a.status)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -88,18 +89,21 @@ func chats(w http.ResponseWriter, r *http.Request) {
 	api.Write(w, http.StatusOK, map[string]any{"who": p.ID, "known": ok})
 }
 
+// lineage is Parts.Lineage.
+type lineage func(pid int) (start uint64, agent bool, err error)
+
 // site is a running server over a real ledger.
 type site struct {
-	t        *testing.T
-	dir      string // of the ledger
-	db       *store.DB
-	srv      *Server
-	people   *people
-	health   *health
-	socket   string
-	descends func(int) bool
-	http     *http.Client
-	stop     func()
+	t       *testing.T
+	dir     string // of the ledger
+	db      *store.DB
+	srv     *Server
+	people  *people
+	health  *health
+	socket  string
+	lineage atomic.Pointer[lineage]
+	http    *http.Client
+	stop    func()
 }
 
 func openDB(t *testing.T, dir string) *store.DB {
@@ -130,8 +134,13 @@ func (s *site) start(cfg Config) {
 	s.people, s.health = &people{}, &health{}
 	parts := Parts{
 		Logins: s.db.Logins(), Pairing: s.people, Status: s.health, Chats: http.HandlerFunc(chats),
-		Metrics:  http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "turns 1\n") }),
-		Descends: func(pid int) bool { return s.descends != nil && s.descends(pid) },
+		Metrics: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "turns 1\n") }),
+		Lineage: func(pid int) (uint64, bool, error) {
+			if l := s.lineage.Load(); l != nil {
+				return (*l)(pid)
+			}
+			return 1, false, nil
+		},
 	}
 	srv, err := Open(context.WithoutCancel(s.t.Context()), parts, cfg, slog.New(slog.DiscardHandler))
 	if err != nil {
