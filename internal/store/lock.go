@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,7 +21,7 @@ func takeLock(path string) (*lock, error) {
 	if err != nil {
 		return nil, diskError("open the lock file "+path, err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := holdLock(f); err != nil {
 		holder := readPID(f)
 		if cerr := f.Close(); cerr != nil {
 			err = errors.Join(err, cerr)
@@ -35,6 +36,27 @@ func takeLock(path string) (*lock, error) {
 		return nil, errors.Join(diskError("write the lock file "+path, err), l.release())
 	}
 	return l, nil
+}
+
+const (
+	// ghostLimit is how long the lock of a dead daemon is waited for.
+	ghostLimit = 2 * time.Second
+	ghostLook  = 10 * time.Millisecond
+)
+
+// holdLock takes the lock if nobody has it. A daemon that was killed while it
+// started a process may leave its lock to that process until the new program
+// runs in it; the daemon that comes right after it waits for that moment.
+func holdLock(f *os.File) error {
+	for end := time.Now().Add(ghostLimit); ; time.Sleep(ghostLook) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil || !errors.Is(err, unix.EWOULDBLOCK) || time.Now().After(end) {
+			return err
+		}
+		if pid, perr := strconv.Atoi(readPID(f)); perr != nil || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			return err // it lives
+		}
+	}
 }
 
 // sign writes our pid into the file. A full disk does not matter: the lock
@@ -60,7 +82,7 @@ func (l *lock) release() error {
 }
 
 func readPID(f *os.File) string {
-	b, err := io.ReadAll(io.LimitReader(f, 32))
+	b, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
 	if err != nil {
 		return "unknown"
 	}
