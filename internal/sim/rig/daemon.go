@@ -8,9 +8,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"cligate/internal/web/client"
 )
@@ -25,6 +27,7 @@ type Daemon struct {
 	mu   sync.Mutex
 	cmd  *exec.Cmd // of the last life
 	gone chan struct{}
+	died []time.Time
 }
 
 // Launch starts the daemon and does not wait until it is ready. env is put over
@@ -55,6 +58,9 @@ func (d *Daemon) launch(bin string, args, env []string) {
 	gone := make(chan struct{})
 	go func() { // ends with the process
 		_ = cmd.Wait()
+		d.mu.Lock()
+		d.died = append(d.died, time.Now())
+		d.mu.Unlock()
 		close(gone)
 	}()
 	d.mu.Lock()
@@ -140,6 +146,13 @@ func (d *Daemon) Died() <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.gone
+}
+
+// Deaths are the ends of all lives so far.
+func (d *Daemon) Deaths() []time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.died)
 }
 
 // Alive reports whether the daemon runs.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	_ "github.com/mattn/go-sqlite3" // the driver
 
@@ -118,4 +120,35 @@ func (r *Rig) asks(l *oracle.Ledger) error {
 		l.Asks = append(l.Asks, a)
 		return err
 	}, `SELECT id, state FROM ask ORDER BY id`)
+}
+
+// Keys returns the keys of what was said that stand in the input of a turn.
+func (r *Rig) Keys(turn int64) []string {
+	r.tb.Helper()
+	var body []byte
+	err := r.query(func(rows *sql.Rows) error { return rows.Scan(&body) }, "SELECT body FROM turn WHERE id = ?", turn)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	var in struct {
+		Pieces []struct {
+			Text string `json:"text"`
+		} `json:"pieces"`
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		r.tb.Fatal(err)
+	}
+	var words []string
+	for _, p := range in.Pieces {
+		words = append(words, strings.Fields(p.Text)...)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var keys []string
+	for _, s := range r.said {
+		if slices.Contains(words, s.Key) {
+			keys = append(keys, s.Key)
+		}
+	}
+	return keys
 }

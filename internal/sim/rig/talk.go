@@ -128,16 +128,23 @@ func (t *Talk) Press(verb string, labels ...string) {
 
 // TryPress is Press without waiting; it reports whether there was a button.
 func (t *Talk) TryPress(verb string, labels ...string) bool {
+	_, ok := t.Take(func(b Button) bool {
+		return strings.HasPrefix(b.Data, verb) && (len(labels) == 0 || slices.Contains(labels, b.Label))
+	})
+	return ok
+}
+
+// Take presses the newest button that is wanted and was not pressed before.
+func (t *Talk) Take(wanted func(Button) bool) (Button, bool) {
 	for _, m := range slices.Backward(t.Shown()) {
 		for _, b := range m.Buttons {
-			if !strings.HasPrefix(b.Data, verb) || len(labels) > 0 && !slices.Contains(labels, b.Label) || !t.once(m.ID, b.Data) {
-				continue
+			if wanted(b) && t.once(m.ID, b.Data) {
+				t.side.press(m.ID, b.Data)
+				return b, true
 			}
-			t.side.press(m.ID, b.Data)
-			return true
 		}
 	}
-	return false
+	return Button{}, false
 }
 
 func (t *Talk) once(message, data string) bool {

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"cligate/internal/sim/claude"
 	"cligate/internal/sim/oracle"
+	"cligate/internal/sim/telegram"
 )
 
 // Rest waits until nothing is under way: everything said was taken, looked at
@@ -65,11 +68,27 @@ func (r *Rig) World() oracle.World {
 		}
 	}
 	w.Ledger = r.Ledger()
+	if r.opts.Agent == Demo {
+		onlyLast(&w)
+	}
 	w.Prompts, w.Overlaps = r.prompts()
 	w.Orphans = r.Orphans()
 	w.Rates = r.offences()
 	w.Leaks = r.leaks(w.Shown)
 	return w
+}
+
+// onlyLast expects an answer to the last message of each turn only: the demo
+// agent does what the last paragraph of its prompt says.
+func onlyLast(w *oracle.World) {
+	for i, s := range w.Said {
+		for _, in := range w.Ledger.Inbound {
+			later := func(o oracle.Inbound) bool { return in.Turn != 0 && o.Turn == in.Turn && o.ID > in.ID }
+			if in.Chat == s.Chat && slices.Contains(strings.Fields(in.Text), s.Key) && slices.ContainsFunc(w.Ledger.Inbound, later) {
+				w.Said[i].Answer = nil
+			}
+		}
+	}
 }
 
 // Judge fails the test for everything the oracle finds.
@@ -119,21 +138,43 @@ func (r *Rig) prompts() (ps []oracle.Prompt, overlaps []string) {
 // doubtful send, and what raced with a person.
 var expected = []string{
 	"message to edit not found", "message can't be edited", "message is not modified", "message to delete not found",
-	"query is too old", "there is no text in the message to edit", "fault: ", "Conflict: terminated by other getUpdates",
+	"query is too old", "there is no text in the message to edit", "fault: ", "Too Many Requests", "Conflict: terminated by other getUpdates",
 }
+
+// unstored is how long a wait that the platform asked for may take to be
+// stored. A daemon that is killed in that time cannot know of it.
+const unstored = 250 * time.Millisecond
 
 // offences are calls against the rates of the platform and calls it refused.
 func (r *Rig) offences() (out []string) {
+	calls := r.Telegram.Calls()
 	for _, v := range r.Telegram.Violations() {
+		if r.unknowing(v, calls) {
+			continue
+		}
 		out = append(out, fmt.Sprintf("%s in chat %d: %s", v.Method, v.Chat, v.Why))
 	}
-	for _, c := range r.Telegram.Calls() {
+	for _, c := range calls {
 		if c.OK || slices.ContainsFunc(expected, func(s string) bool { return strings.Contains(c.Error, s) }) {
 			continue
 		}
 		out = append(out, fmt.Sprintf("%s in chat %d is refused: %s (%.80s)", c.Method, c.Chat, c.Error, c.Text))
 	}
 	return out
+}
+
+// unknowing reports whether the daemon died between being told to wait and
+// noting it, so that its next life had to be told again.
+func (r *Rig) unknowing(v telegram.Violation, calls []telegram.Call) bool {
+	var told time.Time
+	for _, c := range calls {
+		if c.Code == http.StatusTooManyRequests && c.Chat == v.Chat && c.At.Before(v.At.Add(-time.Millisecond)) {
+			told = c.At
+		}
+	}
+	return slices.ContainsFunc(r.Deaths(), func(d time.Time) bool {
+		return d.After(told) && d.Before(v.At) && d.Sub(told) < unstored
+	})
 }
 
 // leaks are places outside the environment in which the token is found.

@@ -119,9 +119,9 @@ func TestFaultWhileTheLogIsEmptied(t *testing.T) {
 	if !r.Killed() {
 		t.Fatalf("not by the fault\n%s", r.Tail())
 	}
-	p.c.Tell("echo c0 c0-a", "c0", "c0-a")
+	p.c.Tell("long 1 c0", "c0", "c0-1")
 	r.Start()
-	p.c.Await("c0-a")
+	p.c.Await("c0-1")
 	p.settle()
 	r.Judge()
 	finish(t, r)
@@ -168,7 +168,7 @@ func TestFaultsWouldBeSeen(t *testing.T) {
 		t.Fatal(bad)
 	}
 	for name, spoil := range map[string]func(w *oracle.World){
-		"an answer twice":     func(w *oracle.World) { w.Shown = append(w.Shown, oracle.Shown{Chat: p.c.Chat, ID: "9", Text: "s1-a"}) },
+		"an answer twice":     func(w *oracle.World) { w.Shown = append(w.Shown, oracle.Shown{Chat: p.c.Chat, ID: "9", Text: "s1-1"}) },
 		"an answer lost":      func(w *oracle.World) { w.Shown = w.Shown[1:] },
 		"a message lost":      func(w *oracle.World) { w.Ledger.Inbound = w.Ledger.Inbound[1:] },
 		"a prompt twice":      func(w *oracle.World) { w.Prompts = append(w.Prompts, w.Prompts[0]) },

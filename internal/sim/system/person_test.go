@@ -1,9 +1,8 @@
 package system
 
 import (
-	"encoding/json"
 	"fmt"
-	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,28 +69,28 @@ func (p *person) revive() {
 		return
 	}
 	p.settle()
-	for _, text := range p.r.Values(`SELECT i.body FROM turn t JOIN turn_input x ON x.turn = t.id
-JOIN inbound i ON i.id = x.inbound WHERE t.state = 'interrupted' AND t.choice = ''`) {
-		if p.choice == "retry" {
-			p.again(text)
+	for {
+		b, ok := p.c.Take(func(b rig.Button) bool { return strings.HasPrefix(b.Data, p.choice+":") })
+		if !ok {
+			return
 		}
-	}
-	for p.c.TryPress(p.choice + ":") {
+		if p.choice == "retry" {
+			again(p.t, p.r, b)
+		}
 		p.settle()
 	}
 }
 
-// again notes that the stored message is run again.
-func (p *person) again(body string) {
-	p.t.Helper()
-	var m struct{ Text string }
-	if err := json.Unmarshal([]byte(body), &m); err != nil {
-		p.t.Fatal(err)
+// again notes that the messages of the turn that a button names are run again.
+func again(t *testing.T, r *rig.Rig, b rig.Button) {
+	t.Helper()
+	_, id, _ := strings.Cut(b.Data, ":")
+	turn, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for i := range p.n {
-		if key := fmt.Sprintf("%s%d", p.name, i+1); slices.Contains(strings.Fields(m.Text), key) {
-			p.r.Again(key)
-		}
+	for _, key := range r.Keys(turn) {
+		r.Again(key)
 	}
 }
 

@@ -154,8 +154,8 @@ func (a *agent) call(method string, params json.RawMessage) (any, error) {
 		return a.open(params, method == "session/load")
 	case "session/cancel":
 		return nil, a.with(params, (*session).cancelTurn)
-	case "session/set_mode", "session/set_model", "session/set_config_option":
-		return map[string]any{}, a.with(params, func(*session) {})
+	case "session/set_mode":
+		return map[string]any{}, a.setMode(params)
 	}
 	return nil, &failure{codeNoMethod, "method not found: " + method}
 }
@@ -208,11 +208,26 @@ func (a *agent) open(params json.RawMessage, load bool) (any, error) {
 		}
 	}
 	s.update(commands())
-	result := map[string]any{}
+	result := map[string]any{"modes": map[string]any{
+		"currentModeId": onlyMode, "availableModes": []any{map[string]any{"id": onlyMode, "name": onlyMode}},
+	}}
 	if !load {
 		result["sessionId"] = book.id
 	}
 	return result, nil
+}
+
+// onlyMode is the one permission mode: it asks for what "ask" does.
+const onlyMode = "default"
+
+func (a *agent) setMode(params json.RawMessage) error {
+	var p struct {
+		Mode string `json:"modeId"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil || p.Mode != onlyMode {
+		return &failure{codeParams, "no such mode"}
+	}
+	return a.with(params, func(*session) {})
 }
 
 // with does something with the session that params name.

@@ -237,6 +237,12 @@ func TestErrorsOfTheProtocol(t *testing.T) {
 			t.Errorf("%s %s: %v, want %d", p.method, p.params, fault, p.code)
 		}
 	}
+	if _, fault := c.call("session/set_mode", `{"sessionId":"`+id+`","modeId":"default"}`); fault != nil {
+		t.Error(fault)
+	}
+	if _, fault := c.call("session/set_mode", `{"sessionId":"`+id+`","modeId":"yolo"}`); fault == nil {
+		t.Error("a mode that does not exist was taken")
+	}
 	c.raw("garbage")
 	if _, fault := c.say(id, "fail 429"); fault == nil || !strings.Contains(fault.Message, "429") {
 		t.Errorf("fail: %v", fault)
