@@ -156,13 +156,13 @@ func TestModelIsChangedInTheLivingSession(t *testing.T) {
 	play(t, nil, func(t *testing.T, h *house) {
 		h.say("hello")
 		session := h.conv().Session
-		h.workers.applied = chat.AppliedNow
+		h.workers.change(func(w *workers) { w.applied = chat.AppliedNow })
 		h.say("/model large")
 		h.told("Model: large, from now on")
 		if c := h.conv(); c.Model != "large" || c.Session != session {
 			t.Errorf("conversation = %+v", c)
 		}
-		h.workers.applied = chat.AppliedReopen
+		h.workers.change(func(w *workers) { w.applied = chat.AppliedReopen })
 		h.say("/model small")
 		h.told("keeps its context")
 		h.say("/model default")
@@ -181,13 +181,13 @@ func TestModelIsChangedInTheLivingSession(t *testing.T) {
 		if c := h.conv(); c.Model != "large" || c.Session == session {
 			t.Errorf("conversation = %+v", c)
 		}
-		h.workers.setErr = errors.New("the ledger cannot be written")
+		h.workers.change(func(w *workers) { w.setErr = errors.New("the ledger cannot be written") })
 		said := len(h.voice.texts())
 		h.say("/model small")
 		if c := h.conv(); c.Model != "large" || len(h.voice.texts()) > said {
 			t.Errorf("a model that is not stored yet is claimed: %+v", c)
 		}
-		h.workers.setErr, h.workers.applied = nil, chat.AppliedReopen
+		h.workers.change(func(w *workers) { w.setErr, w.applied = nil, chat.AppliedReopen })
 		h.settleDown()
 		h.told("Model: small")
 		for _, bad := range []string{"-x", "a b", "../x", "x;y", strings.Repeat("x", 200), "$(x)", "ü"} {

@@ -496,6 +496,13 @@ type workers struct {
 	warmed  []int64
 }
 
+// change changes what the workers do while a router may be asking them.
+func (w *workers) change(f func(w *workers)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f(w)
+}
+
 func (w *workers) Live(session int64) (worker.Info, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -497,11 +497,11 @@ func TestStatusTellsTheTruth(t *testing.T) {
 		h.say("behind")
 		session := h.conv().Session
 		must(t, h.db.Sessions().Bind(t.Context(), session, "native-7", chat.Settings{}))
-		h.workers.live[session] = worker.Info{Model: "large"}
+		h.workers.change(func(w *workers) { w.live[session] = worker.Info{Model: "large"} })
 		h.say("/status")
 		h.told("model: large", "native-7", "process running", "for 1m23s: work", "Waiting: 1, held back: 0")
 		h.say("/stop")
-		delete(h.workers.live, session)
+		h.workers.change(func(w *workers) { delete(w.live, session) })
 		h.say("/status")
 		h.told("no process", "Nothing is running", "held back: 1")
 	})
