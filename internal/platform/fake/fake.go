@@ -217,7 +217,10 @@ func (s *Service) carryOut(o chat.Out) (chat.Ref, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if o.Op == chat.OpPost {
-		if o.Unsure != nil && s.traits.Settles {
+		if o.Unsure != nil {
+			if !s.traits.Settles {
+				return chat.Ref{}, chat.E(chat.Uncertain, "it cannot be found out", nil)
+			}
 			for _, m := range s.messages {
 				if m.Key == o.Key && !m.Removed {
 					return m.ref(), nil
@@ -264,7 +267,10 @@ func (s *Service) Signal(_ context.Context, to chat.Place, ref chat.Ref, sig cha
 }
 
 // Fetch implements platform.Adapter: the content of every file is its id.
-func (s *Service) Fetch(_ context.Context, f chat.FileRef, w io.Writer) error {
+func (s *Service) Fetch(ctx context.Context, f chat.FileRef, w io.Writer) error {
+	if err := ctx.Err(); err != nil {
+		return chat.E(chat.Network, "", err)
+	}
 	_, err := io.WriteString(w, f.ID)
 	return err
 }

@@ -15,10 +15,35 @@ var direct = chat.Place{ID: 1, Platform: "fake", Account: "acc", Chat: "1", Dire
 
 func TestTheFakeKeepsTheRulesOfAdapters(t *testing.T) {
 	t.Parallel()
-	platformtest.Run(t, func(t *testing.T) platformtest.House {
-		s := fake.New(t, platform.Traits{Edits: true, Buttons: true})
-		return platformtest.House{Adapter: s, Place: direct, Texts: func() []string { return s.Texts("1") }}
-	})
+	for name, traits := range map[string]platform.Traits{
+		"able":  {Edits: true, Buttons: true, Settles: true},
+		"plain": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			platformtest.Run(t, func(t *testing.T) platformtest.House { return house(t, traits) })
+		})
+	}
+}
+
+func house(t *testing.T, traits platform.Traits) platformtest.House {
+	t.Helper()
+	s := fake.New(t, traits)
+	return platformtest.House{
+		Adapter: s, Place: direct,
+		Texts: func() []string { return s.Texts("1") },
+		Say: func(ctx context.Context, text string) error {
+			m := chat.Message{
+				Key: "key of " + text, Kind: chat.KindText, Text: text, Place: direct,
+				Sender: chat.Person{ID: "p"}, Ref: chat.Ref{ID: "7"},
+			}
+			for {
+				if _, err := s.Say(ctx, "acc", m); err == nil || ctx.Err() != nil {
+					return err
+				}
+			}
+		},
+	}
 }
 
 // complaints counts what the service objects to.

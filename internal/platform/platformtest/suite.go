@@ -1,36 +1,43 @@
-// Package platformtest holds the rules that every adapter keeps, whatever
-// service it speaks to. Real adapters pass it against their strict fake server.
+// Package platformtest is the conformance suite of adapters: the rules of the
+// contract in package platform, whatever the service. Every adapter's tests
+// call Run, with a strict stand-in for the service behind it. It belongs to
+// tests only.
 package platformtest
 
 import (
 	"context"
 	"errors"
+	"io"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"cligate/internal/chat"
 	"cligate/internal/platform"
 )
 
-// House is an adapter with a service behind it.
+// House is an adapter with a service behind it. The adapter does not run yet.
 type House struct {
 	Adapter platform.Adapter
-	Place   chat.Place // where messages may be sent to
-	// Texts returns what a reader of Place sees, oldest first.
+	Place   chat.Place // where messages may be sent to; a direct chat
+	// Store puts a row where the adapter may look it up, and returns it as the
+	// sender gets it; nil = the adapter knows no ledger.
+	Store func(o chat.Out) chat.Out
+	// Texts returns what a reader of Place sees of our messages, oldest first.
 	Texts func() []string
+	// Say is what a person does in Place, with a client that sends until the
+	// service has taken the message. It returns when the service counts the
+	// message as acknowledged by the adapter, which runs meanwhile.
+	Say func(ctx context.Context, text string) error
 }
 
-// Nobody takes nothing in: the suite sends only.
-type nobody struct{}
-
-// Receive implements platform.Inbound.
-func (nobody) Receive(_ context.Context, b platform.Batch) ([]chat.Ack, error) {
-	return make([]chat.Ack, len(b.Messages)), nil
+// send stores a row and sends it.
+func (h House) send(ctx context.Context, o chat.Out) (chat.Ref, error) {
+	if h.Store != nil {
+		o = h.Store(o)
+	}
+	return h.Adapter.Send(ctx, o)
 }
-
-// Cursor implements platform.Inbound.
-func (nobody) Cursor(context.Context, string) (string, error) { return "", nil }
 
 // Run runs the suite; open makes a fresh house for each rule.
 func Run(t *testing.T, open func(t *testing.T) House) {
@@ -46,8 +53,13 @@ func Run(t *testing.T, open func(t *testing.T) House) {
 		{"an edit changes the message in place", edits},
 		{"an edit of a missing message is told as gone", editsMissing},
 		{"removing twice is no failure of another kind", removes},
-		{"Run ends with its context, and says nothing", runs},
+		{"a doubtful message that arrived is found", settlesArrived},
+		{"a doubtful message that did not arrive is sent", settlesLost},
+		{"signs of life are no messages", signals},
 		{"a call obeys its context", obeys},
+		{"Run ends with its context, and says nothing", runs},
+		{"what a person writes is acknowledged once it is stored", receives},
+		{"what cannot be stored is not acknowledged, and comes again", waitsForTheDisk},
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +124,7 @@ func post(t *testing.T, h House, key, text string) chat.Ref {
 	if len(ps) != 1 {
 		t.Fatalf("%d parts", len(ps))
 	}
-	ref, err := h.Adapter.Send(t.Context(), chat.Out{ID: 1, Key: key, Place: h.Place, Class: chat.OutProgress, Op: chat.OpPost, Part: ps[0]})
+	ref, err := h.send(t.Context(), chat.Out{ID: 1, Key: key, Place: h.Place, Class: chat.OutProgress, Op: chat.OpPost, Part: ps[0]})
 	if err != nil || ref.Zero() {
 		t.Fatalf("sent: %+v, %v", ref, err)
 	}
@@ -124,12 +136,7 @@ func sends(t *testing.T, h House) {
 	if a.ID == b.ID {
 		t.Errorf("two messages have the id %s", a.ID)
 	}
-	if h.Texts == nil {
-		return
-	}
-	if got := h.Texts(); len(got) < 2 || got[len(got)-2] != "first" || got[len(got)-1] != "second" {
-		t.Errorf("seen: %q", got)
-	}
+	wantTexts(t, h, "first", "second")
 }
 
 func change(h House, op chat.Op, target chat.Ref, text string) error {
@@ -149,12 +156,7 @@ func edits(t *testing.T, h House) {
 			t.Fatal(err)
 		}
 	}
-	if h.Texts == nil {
-		return
-	}
-	if got := h.Texts(); len(got) != 1 || got[0] != "after finish" {
-		t.Errorf("seen: %q", got)
-	}
+	wantTexts(t, h, "after finish")
 }
 
 func editsMissing(t *testing.T, h House) {
@@ -179,20 +181,83 @@ func removes(t *testing.T, h House) {
 	if err := change(h, chat.OpRemove, ref, ""); err != nil && chat.CodeOf(err) != chat.Gone {
 		t.Error(err)
 	}
+	wantTexts(t, h)
+}
+
+// doubtful stores a row that may have been sent before; the message before it
+// is known.
+func doubtful(t *testing.T, h House) chat.Out {
+	t.Helper()
+	before := post(t, h, "k/1", "before")
+	o := chat.Out{
+		ID: 2, Key: "k/2", Place: h.Place, Class: chat.OutFinal, Op: chat.OpPost,
+		Part: h.Adapter.Render(chat.Reply{Kind: chat.ReplyNotice, Markdown: "doubtful"})[0],
+	}
+	if h.Store != nil {
+		o = h.Store(o)
+	}
+	o.Unsure = &chat.Unsure{Since: before.Num}
+	return o
+}
+
+func settlesArrived(t *testing.T, h House) {
+	if !h.Adapter.Traits().Settles {
+		return
+	}
+	o := doubtful(t, h)
+	first := o
+	first.Unsure = nil
+	want, err := h.Adapter.Send(t.Context(), first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		got, err := h.Adapter.Send(t.Context(), o)
+		if err != nil || got.ID != want.ID {
+			t.Errorf("found %+v, want %+v; %v", got, want, err)
+		}
+	}
+	wantTexts(t, h, "before", "doubtful")
+}
+
+func settlesLost(t *testing.T, h House) {
+	o := doubtful(t, h)
+	ref, err := h.Adapter.Send(t.Context(), o)
+	if !h.Adapter.Traits().Settles {
+		if chat.CodeOf(err) != chat.Uncertain {
+			t.Errorf("an adapter that cannot settle says %v", err)
+		}
+		wantTexts(t, h, "before")
+		return
+	}
+	if err != nil || ref.Zero() {
+		t.Errorf("sent: %+v, %v", ref, err)
+	}
+	wantTexts(t, h, "before", "doubtful")
+}
+
+func signals(t *testing.T, h House) {
+	ref := post(t, h, "k/1", "text")
+	for _, s := range []chat.Signal{
+		{Kind: chat.SignalTyping}, {Kind: chat.SignalReact, Emoji: "👀"}, {Kind: chat.SignalReact}, {Kind: "no such sign"},
+	} {
+		for _, to := range []chat.Ref{ref, {}, {ID: "no such message"}} {
+			_ = h.Adapter.Signal(t.Context(), h.Place, to, s) // best effort
+		}
+	}
+	wantTexts(t, h, "text")
+}
+
+func wantTexts(t *testing.T, h House, want ...string) {
+	t.Helper()
+	if got := h.Texts(); !slices.Equal(got, want) {
+		t.Errorf("a reader sees %q, want %q", got, want)
+	}
 }
 
 func runs(t *testing.T, h House) {
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- h.Adapter.Run(ctx, nobody{}) }() // ends with ctx
-	cancel()
-	select {
-	case err := <-done:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(10 * time.Second):
-		t.Error("goes on")
+	if err := start(t, h, &ledger{})(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -207,4 +272,8 @@ func obeys(t *testing.T, h House) {
 	default:
 		t.Errorf("a call whose context ended: %v", err)
 	}
+	if err := h.Adapter.Fetch(ctx, chat.FileRef{ID: "1"}, io.Discard); err == nil {
+		t.Error("a file came although the context had ended")
+	}
+	wantTexts(t, h)
 }
