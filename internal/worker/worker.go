@@ -34,7 +34,9 @@ type Worker interface {
 	// Steer puts in into the running turn. nil = the agent took it; an error
 	// with code chat.Unsupported or chat.Conflict means it goes to the queue.
 	Steer(ctx context.Context, in chat.Input) error
-	// Set changes model or mode and says when that applies.
+	// Set changes model or mode and says when that applies; an empty value
+	// leaves that setting as it is. chat.Unsupported, chat.ModelUnknown and
+	// chat.Invalid mean that this agent does not take the value.
 	Set(ctx context.Context, s chat.Settings) (chat.Applied, error)
 	// NativeID is the session id that the agent itself reported, empty until
 	// then. It can change while the process lives.

@@ -251,6 +251,7 @@ func (a *agent) control(m message) {
 		a.stopTask(r.Task)
 		reply(object{})
 	case "set_model":
+		a.st.note(Entry{Kind: KindSet, Text: "model " + r.Model})
 		a.setting(func(s *settings) { s.model = r.Model })
 		reply(object{"model": r.Model})
 	case "set_permission_mode":
@@ -260,6 +261,7 @@ func (a *agent) control(m message) {
 		case r.Mode == "bypassPermissions":
 			refuse("bypass_not_launched", "Cannot set permission mode to bypassPermissions")
 		default:
+			a.st.note(Entry{Kind: KindSet, Text: "mode " + r.Mode})
 			a.setting(func(s *settings) { s.mode = r.Mode })
 			reply(object{"mode": r.Mode})
 		}

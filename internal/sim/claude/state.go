@@ -23,6 +23,7 @@ const (
 	KindAsk       = "ask"       // it asked for permission; Text is the tool
 	KindAnswer    = "answer"    // it was answered; Text is allow or deny
 	KindTool      = "tool"      // it ran a command: Text
+	KindSet       = "set"       // a setting was changed; Text is its name and value
 	KindInterrupt = "interrupt" // it was told to stop
 	KindResult    = "result"    // a run ended; Text says how
 	KindChild     = "child"     // it started a process that must not outlive it: Pid

@@ -76,12 +76,10 @@ var allowed = []string{
 	"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 }
 
-// defaultMode is the agent's own name for asking before it acts.
-const defaultMode = "default"
-
-// modes are the permission modes that a conversation may choose. The one that
-// asks nothing at all is left out on purpose: approvals belong to people.
-var modes = []string{defaultMode, "acceptEdits", "plan", "dontAsk"}
+// modes are the permission modes that a conversation may choose; in "default"
+// the agent asks before it acts. The one that asks nothing at all is left out
+// on purpose: approvals belong to people.
+var modes = []string{"default", "acceptEdits", "plan", "dontAsk"}
 
 var (
 	modelGrammar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}(\[1m\])?$`)

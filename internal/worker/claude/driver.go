@@ -116,7 +116,7 @@ func (d *Driver) output(ctx context.Context, args ...string) (string, error) {
 func (d *Driver) launch(ctx context.Context, dir string, args []string) (process, error) {
 	path, err := proc.Find(d.cfg.Command)
 	if err != nil {
-		return nil, chat.E(chat.NotInstalled, "claude", err)
+		return nil, chat.E(chat.NotInstalled, d.cfg.Command, err)
 	}
 	env := proc.BuildEnv(append(append([]string(nil), allowed...), d.cfg.Env...)...)
 	p, err := d.start(ctx, proc.Spec{Path: path, Args: args, Dir: dir, Env: env})
@@ -126,7 +126,7 @@ func (d *Driver) launch(ctx context.Context, dir string, args []string) (process
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return nil, chat.E(chat.NotInstalled, "claude", err)
+		return nil, chat.E(chat.NotInstalled, d.cfg.Command, err)
 	default:
 		return nil, chat.E(chat.Unavailable, "", err)
 	}

@@ -13,29 +13,21 @@ func (w *Worker) Set(ctx context.Context, s chat.Settings) (chat.Applied, error)
 		return "", err
 	}
 	was, applied := w.known.settings()
-	if s.Model != was.Model {
-		if err := w.set(ctx, object{"subtype": "set_model", "model": orDefault(s.Model)}); err != nil {
+	if s.Model != "" && s.Model != was.Model {
+		if err := w.set(ctx, object{"subtype": "set_model", "model": s.Model}); err != nil {
 			return "", err
 		}
 		was.Model = s.Model
 		w.known.want(was)
 	}
-	if s.Mode != was.Mode {
-		if err := w.set(ctx, object{"subtype": "set_permission_mode", "mode": orDefault(s.Mode)}); err != nil {
+	if s.Mode != "" && s.Mode != was.Mode {
+		if err := w.set(ctx, object{"subtype": "set_permission_mode", "mode": s.Mode}); err != nil {
 			return "", err
 		}
 		was.Mode = s.Mode
 		w.known.want(was)
 	}
 	return applied, nil
-}
-
-// orDefault is the agent's name for its own choice.
-func orDefault(s string) string {
-	if s == "" {
-		return defaultMode
-	}
-	return s
 }
 
 // set changes one setting.

@@ -221,6 +221,24 @@ func TestSettingsApplyNowOrWithTheNextTurn(t *testing.T) {
 	<-result
 }
 
+func TestASettingThatIsNotNamedStays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	agent := w.open(t, func(s *worker.Spec) { s.Model, s.Mode = "sim-large", "plan" })
+	for _, s := range []chat.Settings{{Model: "sim-small"}, {}, {Mode: "acceptEdits"}, {Mode: "acceptEdits"}} {
+		if _, err := agent.Set(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, e := range w.journal(t, "set") {
+		got = append(got, e.Text)
+	}
+	if want := []string{"model sim-small", "mode acceptEdits"}; !slices.Equal(got, want) {
+		t.Errorf("told the agent %q, want %q", got, want)
+	}
+}
+
 func TestProbeTellsVersionAndLogin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)

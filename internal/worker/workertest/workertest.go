@@ -97,6 +97,11 @@ var rules = []rule{
 	{"AnAgentThatDoesNotObeyIsEnded", []Act{Deaf}, deaf},
 	{"CloseEndsARunningTurn", []Act{Stream}, closeInTurn},
 	{"NoDescendantOutlivesTheWorker", []Act{Children}, children},
+	{"ProbeTellsWhatTheAgentCan", nil, probe},
+	{"NothingIsSteeredWhileNothingRuns", []Act{Recall}, steerIdle},
+	{"ARunningTurnIsSteeredOrRefuses", []Act{Recall, Stream}, steerBusy},
+	{"StrangeSettingsAreRefusedAndCostNothing", []Act{Remember, Recall}, set},
+	{"AClosedWorkerDoesNothing", []Act{Recall}, closed},
 }
 
 // Run tests every rule that the kit's agent can be made to show.
