@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,6 +43,15 @@ func newAgents(entries []agentEntry) *agents {
 	return a
 }
 
+// names are those of the agents that can be chosen.
+func (a *agents) names() []string {
+	out := make([]string, len(a.entries))
+	for i, e := range a.entries {
+		out[i] = e.name
+	}
+	return out
+}
+
 // bind tells where live workers are found.
 func (a *agents) bind(m *session.Manager) { a.live = m.Live }
 
@@ -74,7 +85,8 @@ func (a *agents) probed(name string) (probe, bool) {
 func (a *agents) choose(ctx context.Context, wanted string, log *slog.Logger) (string, error) {
 	if wanted != "" {
 		if _, ok := a.drivers[wanted]; !ok {
-			return "", chat.E(chat.Unsupported, "agent "+wanted+" cannot be used yet: there is no driver for it", nil)
+			return "", chat.E(chat.Unsupported, fmt.Sprintf("agent %s cannot be used yet: there is no driver for it; set agent (or CLIGATE_AGENT) to one of %s",
+				wanted, strings.Join(a.names(), ", ")), nil)
 		}
 		return wanted, nil
 	}

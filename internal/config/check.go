@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -102,8 +103,9 @@ func (c *Config) check() []string {
 	bad = append(bad, c.checkTelegram()...)
 	bad = append(bad, c.checkAgents()...)
 	if c.Web.Addr != "off" {
-		if _, _, err := net.SplitHostPort(c.Web.Addr); err != nil {
-			bad = append(bad, fmt.Sprintf("web.addr: %q is not host:port (or off)", c.Web.Addr))
+		_, port, err := net.SplitHostPort(c.Web.Addr)
+		if _, no := strconv.ParseUint(port, 10, 16); err != nil || no != nil {
+			bad = append(bad, fmt.Sprintf("web.addr: %q is not host:port, with a port below 65536 (or off)", c.Web.Addr))
 		}
 	}
 	if !slices.Contains([]string{"", "en", "zh"}, c.Language) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/go-viper/mapstructure/v2"
 	"github.com/spf13/viper"
@@ -107,22 +108,26 @@ func find() string {
 
 func decodeHook() mapstructure.DecodeHookFunc {
 	return mapstructure.ComposeDecodeHookFunc(
-		zeroDuration,
-		mapstructure.StringToTimeDurationHookFunc(),
+		duration,
 		commaList,
 	)
 }
 
-// zeroDuration lets a bare 0 stand for "off"; other bare numbers have no unit
-// and are refused.
-func zeroDuration(from, to reflect.Type, v any) (any, error) {
-	if to != durationType || from.Kind() == reflect.String || from == durationType {
+// duration reads a duration with its unit. A bare 0 stands for "off"; other
+// bare numbers have no unit and are refused.
+func duration(from, to reflect.Type, v any) (any, error) {
+	if to != durationType || from == durationType {
 		return v, nil
 	}
-	if fmt.Sprint(v) == "0" {
-		return "0s", nil
+	text := strings.TrimSpace(fmt.Sprint(v))
+	if text == "0" {
+		return time.Duration(0), nil
 	}
-	return nil, fmt.Errorf("%v has no unit: write 150ms, 5m, 6h", v)
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no duration with a unit: write 150ms, 5m, 6h", text)
+	}
+	return d, nil
 }
 
 // commaList splits "a, b" for lists of strings, as the environment gives them.

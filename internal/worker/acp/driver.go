@@ -14,6 +14,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -84,7 +85,7 @@ func (d *Driver) Open(ctx context.Context, s worker.Spec) (worker.Worker, error)
 func (d *Driver) launch(ctx context.Context, dir string) (*proc.Process, error) {
 	path, err := proc.Find(d.cfg.Command)
 	if err != nil {
-		return nil, chat.E(chat.NotInstalled, d.cfg.Hint, err)
+		return nil, chat.E(chat.NotInstalled, cmp.Or(d.cfg.Hint, d.cfg.Command), err)
 	}
 	p, err := d.starter.Start(ctx, proc.Spec{
 		Path: path, Args: d.cfg.Args, Dir: dir, Env: proc.BuildEnv(d.cfg.Env...),
@@ -95,7 +96,7 @@ func (d *Driver) launch(ctx context.Context, dir string) (*proc.Process, error) 
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return nil, chat.E(chat.NotInstalled, d.cfg.Hint, err)
+		return nil, chat.E(chat.NotInstalled, cmp.Or(d.cfg.Hint, d.cfg.Command), err)
 	}
 	return nil, chat.E(chat.StartTimeout, "", err)
 }

@@ -42,6 +42,13 @@ func TestAnAgentThatIsNotThereIsReportedWithTheWayToGetIt(t *testing.T) {
 			t.Errorf("%s: open: %v", command, err)
 		}
 	}
+	d, err := New(Config{Name: "x", Command: "no-such-agent-anywhere"}, s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Open(t.Context(), worker.Spec{Workspace: "/"}); chat.DetailOf(err) != "no-such-agent-anywhere" {
+		t.Errorf("what was looked for is not told: %v", err)
+	}
 }
 
 func TestAnAgentWithoutItsSwitchIsReported(t *testing.T) {

@@ -261,6 +261,9 @@ func TestProbeTellsVersionAndLogin(t *testing.T) {
 	}
 	_, err = none.Open(t.Context(), worker.Spec{Workspace: none.work, Seed: uuid.NewString()})
 	wantCode(t, err, chat.NotInstalled)
+	if d := chat.DetailOf(err); d != "no-such-agent-here" {
+		t.Errorf("what was looked for is not told but %q", d)
+	}
 }
 
 func TestInfoIsWhatTheAgentSays(t *testing.T) {
