@@ -23,8 +23,9 @@ import (
 	"time"
 )
 
-// Environment keeps the Go runtime of a runner small.
-var Environment = []string{"GOMAXPROCS=1", "GOGC=50"}
+// Environment keeps the Go runtime of a runner small. A runner allocates next
+// to nothing, so it never collects unless something is very wrong.
+var Environment = []string{"GOMAXPROCS=1", "GOGC=off", "GOMEMLIMIT=8MiB"}
 
 var _ = takeOver()
 
@@ -80,6 +81,7 @@ func prepare() error {
 		}
 	}
 	syscall.Umask(0o077)
+	slim()
 	return nil
 }
 
@@ -170,6 +172,7 @@ func (w *watch) start(o Order, fds []int) bool {
 func (w *watch) run() int {
 	go w.reap()   // ends with the last child
 	go w.listen() // ends with the daemon or this process
+	slim()
 	var timer <-chan time.Time
 	for {
 		select {

@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -56,5 +58,39 @@ func TestBelowIsTheWholeTree(t *testing.T) {
 	}
 	if slices.Sort(got); !slices.Equal(got, []int{4, 5}) {
 		t.Errorf("got %v", got)
+	}
+}
+
+func TestOnlyMappingsThatNobodyWritesAreGivenBack(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]mapping{
+		"00403000-00705000 r-xp 00003000 fd:00 1327152  /opt/cligate":      {0x403000, 0x302000},
+		"00705000-009a4000 r--p 00305000 fd:00 1327152  /opt/cli gate":     {0x705000, 0x29f000},
+		"009a7000-00a0b000 rw-p 005a6000 fd:00 1327152  /opt/cligate":      {0x9a7000, 0},
+		"3671d6400000-3671d6800000 rw-p 00000000 00:00 0 ":                 {0x3671d6400000, 0},
+		"3671d6400000-3671d6800000 r--p 00000000 00:00 0 ":                 {0x3671d6400000, 0},
+		"7ffdc20ed000-7ffdc210e000 r-xp 00000000 00:00 0          [stack]": {0x7ffdc20ed000, 0},
+		"Rss:                2476 kB":                                      {1, 2},
+		"VmFlags: rd ex mr mw me":                                          {1, 2},
+		"":                                                                 {1, 2},
+	} {
+		m := mapping{1, 2}
+		if m.line([]byte(line)); m != want {
+			t.Errorf("%q: %#v, want %#v", line, m, want)
+		}
+	}
+}
+
+func TestSlimLosesNothing(t *testing.T) {
+	t.Parallel()
+	before := strings.Repeat("kept", 1000)
+	for range 20 {
+		slim()
+	}
+	if before != strings.Repeat("kept", 1000) {
+		t.Error("memory changed")
+	}
+	if _, ok := Inspect(os.Getpid()); !ok {
+		t.Error("the process does not see itself")
 	}
 }
