@@ -114,7 +114,7 @@ func (u user) status() status {
 		u.t.Fatalf("no agent in %q", m.Text)
 	}
 	s.agent, s.model = strings.ToLower(strings.Fields(head[1])[0]), head[2]
-	if line := find(m.Text, "command.status_session", "session", `(\d+)`, "native", `(\S+)`, "worker", `(.+)`); line != nil {
+	if line := find(m.Text, "command.status_session", "session", `(\d+)`, "native", `(.+?)`, "worker", `(.+)`); line != nil {
 		s.session, _ = strconv.Atoi(line[1])
 		s.native, s.live = line[2], line[3] == text("command.status_live")
 	}

@@ -145,19 +145,19 @@ const (
 var errInUse = errors.New("the session id is already in use")
 
 // startFailure turns the end of a process that never answered into an error.
-func startFailure(said, stderr string, exit error) error {
-	all := said + "\n" + stderr
+func startFailure(said string, p process) error {
+	all, exit := said+"\n"+p.Stderr(), exitOf(p)
 	switch {
 	case strings.Contains(all, saysUnknown):
 		return chat.E(chat.NoSession, "", exit)
 	case strings.Contains(all, saysInUse):
 		return chat.E(chat.AgentError, "", errors.Join(errInUse, exit))
+	case classify(0, all) == chat.LoggedOut:
+		return chat.E(chat.LoggedOut, shorten(said), exit)
+	case strings.TrimSpace(said) == "":
+		return chat.E(chat.Crashed, howEnded(p), exit)
 	}
-	code := classify(0, all)
-	if code != chat.LoggedOut {
-		code = chat.AgentError
-	}
-	return chat.E(code, shorten(said), fmt.Errorf("%w: %s", exit, lastLine(stderr)))
+	return chat.E(chat.AgentError, shorten(said), exit)
 }
 
 func lastLine(s string) string {

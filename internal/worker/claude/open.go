@@ -120,7 +120,7 @@ func greet(ctx context.Context, w *Worker, limit time.Duration) error {
 			return fmt.Errorf("end an agent that did not start: %w", err)
 		}
 		<-w.gone
-		return startFailure(w.known.lastWords(), w.proc.Stderr(), exitOf(w.proc))
+		return startFailure(w.known.lastWords(), w.proc)
 	default:
 		return err
 	}

@@ -113,9 +113,14 @@ func (w *Worker) crash() error {
 
 // exitOf describes how a process ended; it is for the log.
 func exitOf(p process) error {
+	return fmt.Errorf("%w: %s: %s", errGone, howEnded(p), lastLine(p.Stderr()))
+}
+
+// howEnded is the fact alone, which may be shown.
+func howEnded(p process) string {
 	code, signal := p.Exit()
 	if signal != 0 {
-		return fmt.Errorf("%w: %v: %s", errGone, signal, lastLine(p.Stderr()))
+		return signal.String()
 	}
-	return fmt.Errorf("%w: exit code %d: %s", errGone, code, lastLine(p.Stderr()))
+	return fmt.Sprintf("exit code %d", code)
 }
