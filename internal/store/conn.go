@@ -55,6 +55,7 @@ func writerConnector(file string) *connector {
 		"_journal_mode":    {"WAL"},
 		"_synchronous":     {"FULL"},
 		"_busy_timeout":    {"5000"},
+		"_mutex":           {"no"}, // database/sql uses a connection from one goroutine at a time
 		"_foreign_keys":    {"on"},
 		"_cache_size":      {"-2048"},
 		"_stmt_cache_size": {"64"},
@@ -68,17 +69,19 @@ func writerConnector(file string) *connector {
 }
 
 // openReaders opens the pool that reads. Connections come when needed and go
-// when idle: each has a page cache of its own.
+// when idle: each has a page cache of its own. One that is merely not needed at
+// the moment stays, because opening one reads the whole schema.
 func openReaders(file string) *sql.DB {
 	db := sql.OpenDB(newConnector(file, url.Values{
 		"mode":             {"ro"},
 		"_query_only":      {"1"},
 		"_busy_timeout":    {"5000"},
+		"_mutex":           {"no"},
 		"_cache_size":      {"-512"},
 		"_stmt_cache_size": {"32"},
 	}, settings))
 	db.SetMaxOpenConns(4)
-	db.SetMaxIdleConns(2)
+	db.SetMaxIdleConns(4)
 	db.SetConnMaxIdleTime(time.Minute)
 	return db
 }

@@ -15,6 +15,7 @@ import (
 type dir string
 
 func (d dir) file() string     { return filepath.Join(string(d), "cligate.db") }
+func (d dir) log() string      { return d.file() + "-wal" }
 func (d dir) lockFile() string { return filepath.Join(string(d), "cligate.lock") }
 func (d dir) ballast() string  { return filepath.Join(string(d), "ballast") }
 

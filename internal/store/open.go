@@ -43,7 +43,7 @@ func openWriter(ctx context.Context, cfg Config, d dir, steps fs.FS) (_ *writer,
 	if err != nil {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	w := newWriter(pool, conn, sp, cfg)
+	w := newWriter(pool, conn, sp, d.log(), cfg)
 	err = w.begin(ctx, d, steps)
 	if isNoSpace(err) && sp.full(err) {
 		err = w.begin(ctx, d, steps)

@@ -19,6 +19,10 @@ const batchLimit = 256
 // houseKeeping is how often the log is emptied and free pages are given back.
 const houseKeeping = time.Hour
 
+// settled is how long after the start the log gets its room: a start has more
+// urgent things to write.
+const settled = time.Second
+
 // request is one write. Its fate is decided by whoever takes it first: the
 // writer, or the caller who stops waiting.
 type request struct {
@@ -37,6 +41,7 @@ type writer struct {
 	now   func() time.Time
 	log   *slog.Logger
 	space *space
+	wal   string // the file of SQLite's write-ahead log
 
 	queue chan *request
 	stop  chan struct{}
@@ -45,9 +50,9 @@ type writer struct {
 	end   error         // of the loop; read after over
 }
 
-func newWriter(pool *sql.DB, conn *sql.Conn, sp *space, cfg Config) *writer {
+func newWriter(pool *sql.DB, conn *sql.Conn, sp *space, wal string, cfg Config) *writer {
 	return &writer{
-		pool: pool, conn: conn, now: cfg.Now, log: cfg.Log, space: sp,
+		pool: pool, conn: conn, now: cfg.Now, log: cfg.Log, space: sp, wal: wal,
 		queue: make(chan *request, batchLimit), stop: make(chan struct{}), over: make(chan struct{}),
 	}
 }
@@ -98,16 +103,21 @@ func (w *writer) run(ctx context.Context) {
 	defer w.space.close()
 	tick := time.NewTicker(houseKeeping)
 	defer tick.Stop()
+	calm := time.NewTimer(settled)
+	defer calm.Stop()
 	for {
 		select {
 		case r := <-w.queue:
 			w.batch(ctx, w.gather(r))
+		case <-calm.C:
+			w.reserve(ctx)
 		case <-w.space.again():
 			w.space.resume(func() error { return w.probe(ctx) })
 		case <-tick.C:
 			if err := w.keepHouse(ctx); err != nil {
 				w.log.ErrorContext(ctx, "ledger house keeping", "err", err)
 			}
+			w.reserve(ctx)
 		case <-w.stop:
 			for {
 				select {
@@ -121,6 +131,16 @@ func (w *writer) run(ctx context.Context) {
 			w.end = w.finish(ctx)
 			return
 		}
+	}
+}
+
+// reserve makes room for the log. Without it commits are slower, no more.
+func (w *writer) reserve(ctx context.Context) {
+	if !w.space.health().OK {
+		return
+	}
+	if err := reserveLog(w.wal); err != nil {
+		w.log.DebugContext(ctx, "no room reserved for the log", "err", err)
 	}
 }
 
