@@ -73,7 +73,7 @@ func (d *desk) place(ctx context.Context, o order) (int64, error) {
 	}
 	fault.Hit(fault.TurnMerged)
 	switch lang := d.lang(s.conv, o.in.Sender); {
-	case after.ID != 0:
+	case after.ID != 0 && len(waiting) == 0:
 		d.notices.waits(o.in, t, after, lang)
 	case ahead > 0:
 		d.notices.queued(o.in, t, ahead, lang)
@@ -117,7 +117,7 @@ func (d *desk) ahead(session int64, waiting []chat.Turn) int {
 type seat struct {
 	conv   chat.Conversation
 	sess   chat.Session
-	before int64 // the session before sess, when the turn is the first one of sess
+	before int64 // the session before sess, when no turn of sess has begun yet
 }
 
 // seat chooses the session of a new turn, by the session rule.
@@ -145,11 +145,12 @@ func (d *desk) seat(ctx context.Context, o order) (s seat, err error) {
 			return s, fmt.Errorf("start session: %w", err)
 		}
 	case s.sess.ID == s.conv.Session && s.conv.Previous != 0:
-		switch _, err := d.History.LastTurn(ctx, s.sess.ID); chat.CodeOf(err) {
-		case chat.CodeNone:
-		case chat.Missing:
+		// The first turn may be withdrawn before it begins: each one waits for
+		// itself.
+		switch last, err := d.History.LastTurn(ctx, s.sess.ID); {
+		case chat.CodeOf(err) == chat.Missing, err == nil && last.StartedAt.IsZero():
 			s.before = s.conv.Previous
-		default:
+		case err != nil:
 			return s, fmt.Errorf("read last turn: %w", err)
 		}
 	}
@@ -157,7 +158,7 @@ func (d *desk) seat(ctx context.Context, o order) (s seat, err error) {
 }
 
 // predecessor is the last turn of a replaced session that still runs or will:
-// the first turn of the new session waits for it.
+// the first turns of the new session wait for it.
 func (d *desk) predecessor(ctx context.Context, session int64) (chat.Turn, error) {
 	if session == 0 {
 		return chat.Turn{}, nil

@@ -318,6 +318,23 @@ func TestNewWhileBusyWaitsForTheOldTurn(t *testing.T) {
 	})
 }
 
+func TestNewSessionWaitsForTheOldTurnThoughItsFirstTurnIsRemoved(t *testing.T) {
+	play(t, nil, func(t *testing.T, h *house) {
+		h.runner.holds("long")
+		h.say("long")
+		h.say("/new")
+		old := h.runner.last()
+		h.say("first of the new one")
+		h.say("second of the new one")
+		h.click("rm:")
+		h.prompts("long")
+		h.say("third of the new one")
+		h.prompts("long")
+		h.press(chat.Ref{ID: "9"}, fmt.Sprintf("stop:%d", old.ID))
+		h.prompts("long", "second of the new one", "third of the new one")
+	})
+}
+
 func TestTurnOfANewSessionDoesNotWaitForHeldOnes(t *testing.T) {
 	play(t, nil, func(t *testing.T, h *house) {
 		h.runner.holds("long")
