@@ -14,9 +14,9 @@ import (
 	"cligate/internal/sim/oracle"
 )
 
-// query reads rows of the ledger, beside a living daemon or after its death.
+// Query reads rows of the ledger, beside a living daemon or after its death.
 // The connection is read-only, so it repairs nothing.
-func (r *Rig) query(each func(*sql.Rows) error, text string, args ...any) error {
+func (r *Rig) Query(each func(*sql.Rows) error, text string, args ...any) error {
 	file := url.URL{Scheme: "file", Opaque: url.PathEscape(filepath.Join(r.DataDir(), "cligate.db"))}
 	db, err := sql.Open("sqlite3", file.String()+"?mode=ro&_query_only=1&_busy_timeout=5000")
 	if err != nil {
@@ -39,7 +39,7 @@ func (r *Rig) query(each func(*sql.Rows) error, text string, args ...any) error 
 // Count returns the number that a query of the ledger yields.
 func (r *Rig) Count(text string, args ...any) (n int) {
 	r.tb.Helper()
-	if err := r.query(func(rows *sql.Rows) error { return rows.Scan(&n) }, text, args...); err != nil {
+	if err := r.Query(func(rows *sql.Rows) error { return rows.Scan(&n) }, text, args...); err != nil {
 		r.tb.Fatal(err)
 	}
 	return n
@@ -48,7 +48,7 @@ func (r *Rig) Count(text string, args ...any) (n int) {
 // Values returns the first column of a query of the ledger, as text.
 func (r *Rig) Values(text string, args ...any) (out []string) {
 	r.tb.Helper()
-	err := r.query(func(rows *sql.Rows) error {
+	err := r.Query(func(rows *sql.Rows) error {
 		var s string
 		err := rows.Scan(&s)
 		out = append(out, s)
@@ -73,11 +73,11 @@ func (r *Rig) Ledger() oracle.Ledger {
 }
 
 func (r *Rig) integrity(l *oracle.Ledger) error {
-	return r.query(func(rows *sql.Rows) error { return rows.Scan(&l.Integrity) }, "PRAGMA integrity_check(1)")
+	return r.Query(func(rows *sql.Rows) error { return rows.Scan(&l.Integrity) }, "PRAGMA integrity_check(1)")
 }
 
 func (r *Rig) inbound(l *oracle.Ledger) error {
-	return r.query(func(rows *sql.Rows) error {
+	return r.Query(func(rows *sql.Rows) error {
 		var in oracle.Inbound
 		var body []byte
 		if err := rows.Scan(&in.ID, &in.Chat, &in.State, &in.Turn, &body); err != nil {
@@ -95,7 +95,7 @@ LEFT JOIN turn_input x ON x.inbound = i.id WHERE i.kind IN ('text', 'file') ORDE
 }
 
 func (r *Rig) turns(l *oracle.Ledger) error {
-	return r.query(func(rows *sql.Rows) error {
+	return r.Query(func(rows *sql.Rows) error {
 		var t oracle.Turn
 		err := rows.Scan(&t.ID, &t.Session, &t.State, &t.Tries)
 		l.Turns = append(l.Turns, t)
@@ -104,7 +104,7 @@ func (r *Rig) turns(l *oracle.Ledger) error {
 }
 
 func (r *Rig) outbox(l *oracle.Ledger) error {
-	return r.query(func(rows *sql.Rows) error {
+	return r.Query(func(rows *sql.Rows) error {
 		var o oracle.Outbox
 		err := rows.Scan(&o.ID, &o.Turn, &o.Chat, &o.Class, &o.State, &o.Msg)
 		l.Outbox = append(l.Outbox, o)
@@ -114,7 +114,7 @@ LEFT JOIN receipt c ON c.outbox = o.id ORDER BY o.id`)
 }
 
 func (r *Rig) asks(l *oracle.Ledger) error {
-	return r.query(func(rows *sql.Rows) error {
+	return r.Query(func(rows *sql.Rows) error {
 		var a oracle.Ask
 		err := rows.Scan(&a.ID, &a.State)
 		l.Asks = append(l.Asks, a)
@@ -126,7 +126,7 @@ func (r *Rig) asks(l *oracle.Ledger) error {
 func (r *Rig) Keys(turn int64) []string {
 	r.tb.Helper()
 	var body []byte
-	err := r.query(func(rows *sql.Rows) error { return rows.Scan(&body) }, "SELECT body FROM turn WHERE id = ?", turn)
+	err := r.Query(func(rows *sql.Rows) error { return rows.Scan(&body) }, "SELECT body FROM turn WHERE id = ?", turn)
 	if err != nil {
 		r.tb.Fatal(err)
 	}

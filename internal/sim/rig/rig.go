@@ -42,7 +42,7 @@ const Token = "4242:AAcanary-token-that-may-leak-nowhere"
 const Bot = "rig_bot"
 
 // Limit is how long the rig waits for what must happen.
-const Limit = 60 * time.Second
+const Limit = 120 * time.Second
 
 // Agents that a rig can run with.
 const (
@@ -165,7 +165,7 @@ func (r *Rig) hangUp() {
 func (r *Rig) Until(what string, ok func() bool) {
 	r.tb.Helper()
 	if !r.Within(Limit, ok) {
-		r.tb.Fatalf("waited in vain until %s\n%s", what, r.Tail())
+		r.tb.Fatalf("waited in vain until %s (%s)\n%s\n%s", what, r.busy(), r.Story(), r.Tail())
 	}
 }
 

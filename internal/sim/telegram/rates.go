@@ -26,6 +26,9 @@ type Violation struct {
 	Why    string
 }
 
+// BeyondRate is why a violation is one that no wait was told for.
+const BeyondRate = "beyond the rate"
+
 func newRates() *rates {
 	return &rates{chat: map[int64][]time.Time{}, paused: map[int64]time.Time{}}
 }
@@ -84,7 +87,7 @@ func (r *rates) admit(chat int64, group bool, method string) (time.Duration, boo
 		wait = max(wait, time.Second)
 	}
 	if wait > slack {
-		r.violations = append(r.violations, Violation{now, chat, method, "beyond the rate"})
+		r.violations = append(r.violations, Violation{now, chat, method, BeyondRate})
 		if r.enforce {
 			r.paused[chat] = now.Add(wait)
 			return wait, false

@@ -1,0 +1,201 @@
+package system
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"cligate/internal/sim/rig"
+	"cligate/internal/sim/telegram"
+)
+
+const (
+	doomed      = 3009 // a private chat in which the platform refuses everything
+	killsEach   = 50   // of one daemon's data
+	killsShort  = 40
+	killsFull   = 2000
+	leastEach   = 20 // kills in every state, in the long form
+	judgedAfter = 25 // kills
+)
+
+// TestChaosRandomKills kills the daemon at random times, many times, while
+// several chats talk to it, and asks the oracle in between. CLIGATE_SEED
+// repeats a run; CLIGATE_KILLS says how many.
+func TestChaosRandomKills(t *testing.T) {
+	t.Parallel()
+	kills := number(t, "CLIGATE_KILLS", killsShort)
+	if full() {
+		kills = number(t, "CLIGATE_KILLS", killsFull)
+	}
+	seed := number(t, "CLIGATE_SEED", int(time.Now().UnixNano()%1_000_000))
+	t.Logf("CLIGATE_SEED=%d", seed)
+	all := newTally()
+	t.Run("daemons", func(t *testing.T) {
+		each := min(killsEach, max(kills/2, 1))
+		for n := range (kills + each - 1) / each {
+			agent := []string{rig.Claude, rig.Demo}[n%2]
+			t.Run(fmt.Sprintf("%d/%s", n, agent), func(t *testing.T) {
+				t.Parallel()
+				newStorm(t, agent, uint64(seed+n), all).run(min(each, kills-n*each))
+			})
+		}
+	})
+	t.Logf("%d kills; at the moment of death there was\n%s", all.total(), all)
+	if full() {
+		for _, s := range all.short(leastEach) {
+			t.Errorf("less than %d kills in %s", leastEach, s)
+		}
+	}
+}
+
+func number(t *testing.T, name string, otherwise int) int {
+	t.Helper()
+	s := os.Getenv(name)
+	if s == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// storm is one daemon that is killed again and again.
+type storm struct {
+	t     *testing.T
+	r     *rig.Rig
+	rnd   *rand.Rand
+	crowd []*talker
+	lost  *rig.Talk // the doomed chat
+	all   *tally
+	last  census
+}
+
+func newStorm(t *testing.T, agent string, seed uint64, all *tally) *storm {
+	s := &storm{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), all: all}
+	s.r = rig.New(t, rig.Options{Agent: agent, Owners: []int64{3001, 3002, doomed}})
+	s.r.Telegram.EnforceRates(true)
+	for _, method := range []string{"sendMessage", "sendDocument"} {
+		s.r.Telegram.Fail(telegram.Fault{Kind: telegram.Refuse, Method: method, Chat: doomed, Text: "Bad Request: DOOMED"})
+	}
+	s.lost = s.r.Chat(doomed)
+	for i, c := range []*rig.Talk{s.r.Chat(3001), s.r.Chat(3002), s.r.WebChat("east"), s.r.WebChat("west")} {
+		s.crowd = append(s.crowd, &talker{storm: s, c: c, name: string(rune('p' + i))})
+	}
+	return s
+}
+
+// run kills the daemon so many times.
+func (s *storm) run(kills int) {
+	s.r.Start()
+	for n := range kills {
+		s.live()
+		s.die()
+		if s.rnd.IntN(4) == 0 { // it stays away for a moment, and people write
+			s.talk(1 + s.rnd.IntN(3))
+		}
+		s.r.Start()
+		if n%judgedAfter == judgedAfter-1 {
+			s.calm()
+		}
+	}
+	s.calm()
+	finish(s.t, s.r)
+}
+
+// live lets people talk until the moment of death has come: a random one, or
+// when a state is seen in which too few deaths have happened yet.
+func (s *storm) live() {
+	moment := time.Duration(20+s.rnd.IntN(500)) * time.Millisecond
+	state := ""
+	if s.rnd.IntN(2) == 0 {
+		state, moment = s.all.rarest(s.rnd), 2*time.Second
+		s.stage(state)
+	}
+	tick := 0
+	s.r.Within(moment, func() bool {
+		if tick++; tick%8 == 1 && s.rnd.IntN(3) > 0 {
+			s.talk(1)
+		}
+		s.trouble()
+		for _, k := range s.crowd {
+			k.look()
+		}
+		return state != "" && s.census()[state] > s.last.settled(state)
+	})
+}
+
+// die kills the daemon and counts in what states that happened.
+func (s *storm) die() {
+	s.r.Kill()
+	now := s.census()
+	s.all.add(s.last, now)
+	s.last = now
+}
+
+// talk lets somebody say something, so many times.
+func (s *storm) talk(n int) {
+	for range n {
+		s.crowd[s.rnd.IntN(len(s.crowd))].speak()
+	}
+}
+
+// trouble lets the platform fail now and then.
+func (s *storm) trouble() {
+	if s.rnd.IntN(60) > 0 {
+		return
+	}
+	kinds := []telegram.Fault{
+		{Kind: telegram.TooMany, After: 1}, {Kind: telegram.Lose}, {Kind: telegram.BadPage}, {Kind: telegram.Internal},
+		{Kind: telegram.Drop}, {Kind: telegram.CutBody},
+	}
+	f := kinds[s.rnd.IntN(len(kinds))]
+	f.Method, f.Times = "sendMessage", 1
+	f.Chat = []int64{3001, 3002}[s.rnd.IntN(2)]
+	s.r.Telegram.Fail(f)
+}
+
+// stage makes a rare state likely.
+func (s *storm) stage(state string) {
+	k := s.crowd[s.rnd.IntN(len(s.crowd))]
+	if k.busy() {
+		return
+	}
+	switch state {
+	case "turn waiting":
+		k.say(k.words().Ask)
+	case "turn running", "turn queued", "turn stopped", "turn withdrawn":
+		k.say(k.slow)
+		k.say(k.words().Echo)
+	case "turn failed":
+		k.c.Say("fail 400")
+	case "outbox dead":
+		s.lost.Say("long 1 nothing")
+	case "outbox dropped":
+		k.say(k.stream)
+	default:
+		k.say(k.words().Echo)
+	}
+}
+
+// calm lets everything come to rest, and has it judged.
+func (s *storm) calm() {
+	s.t.Helper()
+	s.r.Until("all is calm", func() bool {
+		for _, k := range s.crowd {
+			k.look()
+		}
+		return s.r.AtRest() && s.r.Count("SELECT count(*) FROM turn WHERE state = 'queued'") == 0
+	})
+	for _, k := range s.crowd {
+		k.stopping = false
+	}
+	s.r.Judge()
+	if s.t.Failed() {
+		s.t.FailNow()
+	}
+}
