@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"cligate/internal/chat"
 	"cligate/internal/platform"
@@ -86,7 +87,7 @@ func agentChecks(as *agents, def string) []api.Check {
 		case !p.traits.LoggedIn:
 			c.Detail = "installed (" + p.traits.Version + "), not logged in. " + p.traits.Hint
 		default:
-			c.OK, c.Detail = true, "installed "+p.traits.Version
+			c.OK, c.Detail = true, "installed "+p.traits.Version+", is given "+strings.Join(p.traits.Env, " ")
 		}
 		if e.name == def {
 			c.Detail += " (default)"

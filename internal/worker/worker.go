@@ -89,6 +89,7 @@ type Traits struct {
 	Models   bool // the model can be changed without losing the session
 	Images   bool
 	Cost     bool
+	Env      []string // names of the variables that its processes are given
 }
 
 // Info is what a live agent said about itself.

@@ -51,7 +51,7 @@ func New(cfg Config, starter *proc.Starter, log *slog.Logger) (*Driver, error) {
 // session, so it cannot find out whether the agent is logged in: LoggedIn is
 // true unless the agent refuses to present itself.
 func (d *Driver) Probe(ctx context.Context) (worker.Traits, error) {
-	t := worker.Traits{Agent: d.cfg.Name, Hint: d.cfg.Hint}
+	t := worker.Traits{Agent: d.cfg.Name, Hint: d.cfg.Hint, Env: proc.EnvNames(d.cfg.Env...)}
 	p, err := d.launch(ctx, "/")
 	if err != nil {
 		return t, err

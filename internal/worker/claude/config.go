@@ -76,6 +76,9 @@ var allowed = []string{
 	"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 }
 
+// env is what a process is given beside what every agent inherits.
+func (c Config) env() []string { return slices.Concat(allowed, c.Env) }
+
 // modes are the permission modes that a conversation may choose; in "default"
 // the agent asks before it acts. The one that asks nothing at all is left out
 // on purpose: approvals belong to people.

@@ -64,6 +64,7 @@ const probeTimeout = 10 * time.Second
 func (d *Driver) Probe(ctx context.Context) (worker.Traits, error) {
 	t := worker.Traits{
 		Agent: "claude", LoggedIn: true, Resume: true, Steer: true, Approval: true, Ask: true, Models: true, Cost: true,
+		Env: proc.EnvNames(d.cfg.env()...),
 	}
 	out, err := d.output(ctx, "--version")
 	if err != nil {
@@ -118,7 +119,7 @@ func (d *Driver) launch(ctx context.Context, dir string, args []string) (process
 	if err != nil {
 		return nil, chat.E(chat.NotInstalled, d.cfg.Command, err)
 	}
-	env := proc.BuildEnv(append(append([]string(nil), allowed...), d.cfg.Env...)...)
+	env := proc.BuildEnv(d.cfg.env()...)
 	p, err := d.start(ctx, proc.Spec{Path: path, Args: args, Dir: dir, Env: env})
 	switch {
 	case err == nil:

@@ -28,11 +28,20 @@ var scrubbed = []string{
 	"AI_AGENT", "CLIGATE_*",
 }
 
+// borrowed are credentials that an agent session around the daemon hands to
+// what it starts. They end with it, so they are not inherited from inside one,
+// unless they are named.
+var borrowed = []string{"CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_OAUTH_REFRESH_TOKEN", "ANTHROPIC_AUTH_TOKEN"}
+
+// insideOne marks an agent session around the daemon.
+const insideOne = "CLAUDECODE="
+
 // BuildEnv returns the environment of an agent: the variables that every agent
 // gets, and those of allow. An entry of allow is "NAME=value" to set one,
 // "NAME" to inherit one, or "PREFIX*" to inherit all of that beginning. Marks
 // of an agent session around the daemon and CLIGATE_ variables are never
-// inherited; an explicit "NAME=value" always wins.
+// inherited, its credentials only by their names; an explicit "NAME=value"
+// always wins.
 func BuildEnv(allow ...string) []string { return buildEnv(os.Environ(), allow) }
 
 func buildEnv(environ, allow []string) []string {
@@ -45,11 +54,16 @@ func buildEnv(environ, allow []string) []string {
 		}
 	}
 	values := map[string]string{}
+	inside := slices.ContainsFunc(environ, func(v string) bool { return strings.HasPrefix(v, insideOne) })
 	for _, v := range environ {
 		name, value, ok := strings.Cut(v, "=")
-		if ok && name != "" && matches(names, name) && !matches(scrubbed, name) {
-			values[name] = value
+		if !ok || name == "" || !matches(names, name) || matches(scrubbed, name) {
+			continue
 		}
+		if inside && slices.Contains(borrowed, name) && !slices.Contains(names, name) {
+			continue
+		}
+		values[name] = value
 	}
 	for _, v := range set {
 		name, value, _ := strings.Cut(v, "=")
@@ -61,6 +75,17 @@ func buildEnv(environ, allow []string) []string {
 	}
 	slices.Sort(env)
 	return env
+}
+
+// EnvNames returns the names of the variables that BuildEnv makes of allow, for
+// an operator who wants to know.
+func EnvNames(allow ...string) []string {
+	var names []string
+	for _, v := range BuildEnv(allow...) {
+		name, _, _ := strings.Cut(v, "=")
+		names = append(names, name)
+	}
+	return names
 }
 
 func matches(patterns []string, name string) bool {

@@ -38,6 +38,22 @@ func TestEnvironmentIsAnAllowList(t *testing.T) {
 	}
 }
 
+// A token that an agent session handed to the daemon dies with that session.
+func TestCredentialsOfAnOuterSessionAreNotInherited(t *testing.T) {
+	t.Parallel()
+	own := []string{"ANTHROPIC_API_KEY=a", "ANTHROPIC_AUTH_TOKEN=b", "CLAUDE_CODE_OAUTH_TOKEN=c"}
+	inside := append([]string{"CLAUDECODE=1"}, own...)
+	for name, c := range map[string]struct{ environ, allow, want []string }{
+		"the operator's own":       {own, []string{"ANTHROPIC_*", "CLAUDE_CODE_*"}, own},
+		"inside an agent session":  {inside, []string{"ANTHROPIC_*", "CLAUDE_CODE_*"}, own[:1]},
+		"wanted by name all right": {inside, []string{"ANTHROPIC_*", "CLAUDE_CODE_*", "CLAUDE_CODE_OAUTH_TOKEN"}, []string{own[0], own[2]}},
+	} {
+		if got := buildEnv(c.environ, c.allow); !slices.Equal(got, c.want) {
+			t.Errorf("%s:\n got %q\nwant %q", name, got, c.want)
+		}
+	}
+}
+
 func TestFindLooksWhereInstallersPutPrograms(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)
