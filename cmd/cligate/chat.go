@@ -18,7 +18,7 @@ func chatCommand(o *options) *cobra.Command {
 		Long: "Talk to the agent in this terminal. It is one more chat of the running daemon: streams answers,\n" +
 			"asks for approvals, takes /commands. With a pipe as input each line is a message.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, _, err := dial(cmd.Context(), o)
+			c, err := dial(cmd.Context(), o)
 			if err != nil {
 				return err
 			}

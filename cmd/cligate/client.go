@@ -29,19 +29,18 @@ func language(cfg config.Config) string {
 }
 
 // dial connects to the running daemon.
-func dial(ctx context.Context, o *options) (*client.Client, config.Config, error) {
+func dial(ctx context.Context, o *options) (*client.Client, error) {
 	cfg, err := o.load()
 	if err != nil {
-		return nil, cfg, err
+		return nil, err
 	}
-	c, err := client.Dial(ctx, app.SocketPath(cfg.DataDir), language(cfg))
-	return c, cfg, err
+	return client.Dial(ctx, app.SocketPath(cfg.DataDir), language(cfg))
 }
 
 // withClient runs f with a connection.
 func withClient(o *options, f func(ctx context.Context, c *client.Client, out io.Writer) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, _ []string) error {
-		c, _, err := dial(cmd.Context(), o)
+		c, err := dial(cmd.Context(), o)
 		if err != nil {
 			return err
 		}

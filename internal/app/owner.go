@@ -42,7 +42,7 @@ func (o *owner) disk(h store.Health) {
 	if h.OK {
 		key = "app.disk_ok"
 	}
-	o.log.Warn("the state of the disk changed", "ok", h.OK, "detail", h.Detail) //nolint:sloglint // no request behind it
+	o.log.Warn("the state of the disk changed", "ok", h.OK, "detail", h.Detail)
 	o.tell(i18n.T(o.lang, key), "")
 }
 
@@ -54,7 +54,7 @@ func (o *owner) trouble(account, detail string) {
 // dead is told about a message that was given up. It is in the log and in the
 // operator's status; the chat it belongs to cannot be told.
 func (o *owner) dead(out chat.Out, reason string) {
-	o.log.Error("a message was given up", "outbox", out.ID, "turn", out.Turn, "reason", reason) //nolint:sloglint // no request behind it
+	o.log.Error("a message was given up", "outbox", out.ID, "turn", out.Turn, "reason", reason)
 }
 
 // tell says text in every owner's direct chat, except on the account that is

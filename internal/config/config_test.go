@@ -39,7 +39,7 @@ func load(t *testing.T, body string, env ...string) (Config, error) {
 
 func problems(t *testing.T, err error) []string {
 	t.Helper()
-	var p *Problems
+	var p *Error
 	if !errors.As(err, &p) {
 		t.Fatalf("error = %v, want problems", err)
 	}

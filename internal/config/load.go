@@ -14,14 +14,14 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Problems are all complaints about one configuration.
-type Problems struct {
+// Error is all complaints about one configuration.
+type Error struct {
 	File string
 	List []string
 }
 
 // Error implements error, one line per problem.
-func (p *Problems) Error() string {
+func (p *Error) Error() string {
 	from := "the environment"
 	if p.File != "" {
 		from = p.File
@@ -31,11 +31,11 @@ func (p *Problems) Error() string {
 
 // Load reads the configuration from file, or, when file is empty, from the
 // first of the usual places that has one, and from the environment. The error
-// is a *Problems with every problem that was found.
+// is an *Error with every problem that was found.
 func Load(file string) (Config, error) {
 	cfg := Default()
 	v := viper.NewWithOptions(viper.KeyDelimiter("."))
-	p := &Problems{}
+	p := &Error{}
 	if file == "" {
 		file = find()
 	} else if _, err := os.Stat(file); err != nil {

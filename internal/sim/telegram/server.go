@@ -46,7 +46,6 @@ type bot struct {
 	updates  []update
 	nextID   int64 // of updates
 	poll     int   // generation of the running getUpdates; a newer one ends it
-	polling  bool
 	webhook  bool
 	revoked  bool
 	queries  map[string]*query

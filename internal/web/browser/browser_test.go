@@ -84,6 +84,7 @@ func (d *daemon) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, err
 			ack.Replace = &chat.Reply{Kind: chat.ReplyAsk, Markdown: "May I run `make`?\n\n**Allowed**"}
 			go d.final(in[0].Place, "ran it") // likewise
 		}
+	default: // it is recorded, and that is all
 	}
 	return []chat.Ack{ack}, nil
 }
@@ -224,7 +225,7 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &httptest.Server{Listener: l, Config: &http.Server{Handler: control}} //nolint:gosec // loopback, for the test
+	c := &httptest.Server{Listener: l, Config: &http.Server{Handler: control}}
 	c.Start()
 	defer c.Close()
 	cmd := exec.CommandContext(t.Context(), "node", "--test", "page.test.mjs")
