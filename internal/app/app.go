@@ -173,7 +173,7 @@ func (a *App) assemble(ctx context.Context) error {
 		Signals: reactions{adapters},
 	}, router.Config{
 		Agent: a.agent, Lang: cfg.Language, Burst: cfg.BurstWindow, Album: cfg.AlbumWindow, Age: cfg.MessageAge,
-		QueueMax: cfg.QueueMax, Commands: command.Config{Workspaces: workspaces(cfg), Log: a.log}, Log: a.log,
+		QueueMax: cfg.QueueMax, Notices: router.Notices(cfg.QueueNotice), Commands: command.Config{Workspaces: workspaces(cfg), Log: a.log}, Log: a.log,
 	})
 	if err != nil {
 		return err

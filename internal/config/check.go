@@ -108,6 +108,9 @@ func (c *Config) check() []string {
 			bad = append(bad, fmt.Sprintf("web.addr: %q is not host:port, with a port below 65536 (or off)", c.Web.Addr))
 		}
 	}
+	if !slices.Contains([]string{"reaction", "text", "off"}, c.QueueNotice) {
+		bad = append(bad, fmt.Sprintf("queue_notice: %q is not reaction, text or off", c.QueueNotice))
+	}
 	if !slices.Contains([]string{"", "en", "zh"}, c.Language) {
 		bad = append(bad, fmt.Sprintf("language: %q is not en or zh", c.Language))
 	}

@@ -23,6 +23,7 @@ type Config struct {
 	AlbumWindow time.Duration `mapstructure:"album_window"`
 	MessageAge  time.Duration `mapstructure:"message_age"`
 	QueueMax    int           `mapstructure:"queue_max"`
+	QueueNotice string        `mapstructure:"queue_notice"` // reaction, text, off
 
 	TurnTimeout time.Duration `mapstructure:"turn_timeout"` // 0 = none
 	StallNotice time.Duration `mapstructure:"stall_notice"`
@@ -116,6 +117,7 @@ func Default() Config {
 		AlbumWindow: 1500 * time.Millisecond,
 		MessageAge:  6 * time.Hour,
 		QueueMax:    50,
+		QueueNotice: "reaction",
 		StallNotice: 5 * time.Minute,
 		StallStop:   30 * time.Minute,
 		AskTimeout:  30 * time.Minute,

@@ -164,6 +164,7 @@ func TestAllProblemsAreToldAtOnce(t *testing.T) {
 	_, err := load(t, `
 agent: nobody
 queue_max: 0
+queue_notice: shout
 burst_window: 5
 web: {addr: nonsense}
 language: fr
@@ -173,7 +174,7 @@ workspaces: [{name: "Bad Name", path: /nope}]
 agents: {claude: {env: ["=x"]}, more: [{name: claude}]}
 `)
 	for _, parts := range [][]string{
-		{"agent:", "nobody"}, {"queue_max"}, {"burst_window", "5", "no duration with a unit"}, {"web.addr"}, {"language"}, {"workspace:", "does not exist"},
+		{"agent:", "nobody"}, {"queue_max"}, {"queue_notice", "shout"}, {"burst_window", "5", "no duration with a unit"}, {"web.addr"}, {"language"}, {"workspace:", "does not exist"},
 		{"telegram.token", "not a bot token"}, {`"@me"`, "numeric"}, {`"0"`}, {`"７"`}, {"api_url"}, {"workspaces[0].name"}, {"workspaces[0].path"},
 		{"agents.claude.env"}, {"agents.more[0].name"}, {"agents.more[0].command"},
 	} {
