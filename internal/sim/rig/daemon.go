@@ -219,3 +219,6 @@ func (d *Daemon) end() {
 		<-d.Died()
 	}
 }
+
+// Environ is the daemon's environment, for a second one.
+func (d *Daemon) Environ() []string { return slices.Clone(d.env) }

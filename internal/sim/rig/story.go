@@ -17,7 +17,7 @@ func (r *Rig) Story() string {
 || ' ' || replace(substr(json_extract(i.body, '$.Text') || json_extract(i.body, '$.Data'), 1, 40), char(10), ' / ')
 FROM inbound i JOIN place p ON p.id = i.place LEFT JOIN turn_input x ON x.inbound = i.id ORDER BY i.id`)
 	put("turns: id session state reason held after names cause started", `SELECT id || ' s' || session || ' ' || state || ' ' || reason
-|| ' held' || held || ' after' || after || ' names' || names || ' cause' || cause || ' ' || started_at / 1000 % 10000000 FROM turn ORDER BY id`)
+|| ' held' || held || ' after' || after || ' names' || names || ' cause' || cause || ' ' || (started_at / 1000 % 10000000) FROM turn ORDER BY id`)
 	put("outbox: id turn chat class op state tries message text", `SELECT o.id || ' t' || o.turn || ' ' || p.chat || ' ' || o.class || ' ' || o.op || ' ' || o.state
 || ' ' || o.tries || ' m' || coalesce(c.msg, '') || ' ' || replace(substr(json_extract(o.body, '$.text'), 1, 50), char(10), ' / ')
 FROM outbox o JOIN place p ON p.id = o.place LEFT JOIN receipt c ON c.outbox = o.id ORDER BY o.id`)

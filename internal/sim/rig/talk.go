@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"cligate/internal/sim/oracle"
 	"cligate/internal/sim/telegram"
@@ -62,6 +63,16 @@ func (r *Rig) talk(chat string, s side) *Talk {
 // Say sends a message. It does not wait until the daemon has it: Telegram keeps
 // it, the web client posts it until it is taken.
 func (t *Talk) Say(text string) { t.side.say(text) }
+
+// SayAt is Say with a time of writing, on Telegram: something that the service
+// has kept for that long.
+func (t *Talk) SayAt(at time.Time, text string) {
+	s, ok := t.side.(*telegramSide)
+	if !ok {
+		t.rig.tb.Fatal("only Telegram keeps messages")
+	}
+	s.srv.Say(Token, telegram.Say{Chat: s.chat, From: s.from, Text: text, Date: at})
+}
 
 // Put sends a message and notes what must come of it; s.Key must be a word of
 // the text.

@@ -71,6 +71,7 @@ type storm struct {
 	rnd   *rand.Rand
 	crowd []*talker
 	lost  *rig.Talk // the doomed chat
+	fault *telegram.Fault
 	all   *tally
 	last  census
 }
@@ -146,7 +147,7 @@ func (s *storm) talk(n int) {
 
 // trouble lets the platform fail now and then.
 func (s *storm) trouble() {
-	if s.rnd.IntN(60) > 0 {
+	if s.rnd.IntN(60) > 0 || s.fault != nil && s.r.Telegram.Used(s.fault) == 0 {
 		return
 	}
 	kinds := []telegram.Fault{
@@ -156,7 +157,7 @@ func (s *storm) trouble() {
 	f := kinds[s.rnd.IntN(len(kinds))]
 	f.Method, f.Times = "sendMessage", 1
 	f.Chat = []int64{3001, 3002}[s.rnd.IntN(2)]
-	s.r.Telegram.Fail(f)
+	s.fault = s.r.Telegram.Fail(f)
 }
 
 // stage makes a rare state likely.
