@@ -66,12 +66,13 @@ fmt-check:
 
 .PHONY: vet
 vet:
-	$(GO) vet -tags $(TAGS) ./...
+	$(GO) vet -tags '$(TAGS) agents browser image' ./...
 	$(GO) vet -tags '$(TAGS) faults' ./...
 
 .PHONY: lint
-lint: $(LINT) ## golangci-lint
-	$(LINT) run --build-tags $(TAGS)
+lint: $(LINT) ## golangci-lint, over every build
+	$(LINT) run --build-tags '$(TAGS),agents,browser,image'
+	$(LINT) run --build-tags '$(TAGS),faults'
 
 $(LINT):
 	@mkdir -p $(TOOLS)
