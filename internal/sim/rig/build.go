@@ -25,7 +25,11 @@ var built = sync.OnceValues(func() (Binaries, error) {
 	}
 	b := Binaries{Daemon: filepath.Join(dir, "cligate"), Claude: filepath.Join(dir, "claude")}
 	for out, pkg := range map[string]string{b.Daemon: "cmd/cligate", b.Claude: "internal/sim/claude/cmd/fake-claude"} {
-		cmd := exec.Command("go", "build", "-tags", "faults sqlite_omit_load_extension", "-o", out, "./"+pkg)
+		args := []string{"build", "-tags", "faults sqlite_omit_load_extension", "-o", out}
+		if os.Getenv("CLIGATE_RIG_RACE") != "" { // slow, but sees races in the daemon
+			args = append(args, "-race")
+		}
+		cmd := exec.Command("go", append(args, "./"+pkg)...)
 		cmd.Dir = root()
 		if said, err := cmd.CombinedOutput(); err != nil {
 			return Binaries{}, fmt.Errorf("build %s: %w\n%s", pkg, err, said)

@@ -126,8 +126,14 @@ func (r *Rig) prompts() (ps []oracle.Prompt, overlaps []string) {
 		}
 		for line := range bytes.Lines(raw) {
 			var e struct{ Role, Text string }
-			if json.Unmarshal(line, &e) == nil && e.Role == "user" {
-				ps = append(ps, oracle.Prompt{Session: strings.TrimSuffix(filepath.Base(file), ".jsonl"), Text: e.Text})
+			if json.Unmarshal(line, &e) != nil {
+				continue // the last line may be torn
+			}
+			switch session := strings.TrimSuffix(filepath.Base(file), ".jsonl"); e.Role {
+			case "user":
+				ps = append(ps, oracle.Prompt{Session: session, Text: e.Text})
+			case "overlap":
+				overlaps = append(overlaps, fmt.Sprintf("session %s: two at a time: %s", session, e.Text))
 			}
 		}
 	}

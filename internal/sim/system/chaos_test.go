@@ -98,6 +98,9 @@ func (s *storm) run(kills int) {
 		s.die()
 		if s.rnd.IntN(4) == 0 { // it stays away for a moment, and people write
 			s.talk(1 + s.rnd.IntN(3))
+			if left := s.r.Orphans(); len(left) > 0 {
+				s.t.Errorf("left behind by a killed daemon: %v", left)
+			}
 		}
 		s.r.Start()
 		if n%judgedAfter == judgedAfter-1 {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
 )
 
 // book is a session's file: one JSON line for each thing that was said. Lines
@@ -18,6 +19,7 @@ type book struct {
 	id    string
 	path  string
 	lines []entry
+	hold  *os.File // keeps others from taking the session for unused
 }
 
 // entry is one line of a book.
@@ -28,8 +30,9 @@ type entry struct {
 }
 
 const (
-	roleUser  = "user"
-	roleAgent = "agent"
+	roleUser    = "user"
+	roleAgent   = "agent"
+	roleOverlap = "overlap" // two processes had the session open at a time
 )
 
 // kind is the update in which the entry is replayed.
@@ -54,7 +57,7 @@ func openBook(dir, id string, load bool) (*book, error) {
 		if err != nil {
 			return nil, fmt.Errorf("file of the session: %w", err)
 		}
-		return b, f.Close()
+		return b, errors.Join(f.Close(), b.take())
 	}
 	raw, err := os.ReadFile(b.path)
 	if err != nil {
@@ -62,15 +65,36 @@ func openBook(dir, id string, load bool) (*book, error) {
 	}
 	for line := range bytes.Lines(raw) {
 		var e entry
-		if json.Unmarshal(line, &e) == nil && e.Role != "" { // the last line may be torn
+		if json.Unmarshal(line, &e) == nil && (e.Role == roleUser || e.Role == roleAgent) { // the last line may be torn
 			b.lines = append(b.lines, e)
 		}
 	}
-	return b, nil
+	return b, b.take()
 }
 
-// add writes an entry to the disk.
+// take holds the session until the process ends. It does not keep a second one
+// out, but the book tells of it: their lines may be mixed up.
+func (b *book) take() (err error) {
+	if b.hold, err = os.Open(b.path); err != nil {
+		return fmt.Errorf("file of the session: %w", err)
+	}
+	if err := unix.Flock(int(b.hold.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return b.write(entry{Role: roleOverlap, Text: fmt.Sprintf("process %d: %v", os.Getpid(), err)})
+	}
+	return nil
+}
+
+// add writes down what was said.
 func (b *book) add(e entry) error {
+	if err := b.write(e); err != nil {
+		return err
+	}
+	b.lines = append(b.lines, e)
+	return nil
+}
+
+// write puts an entry on the disk.
+func (b *book) write(e entry) error {
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err
@@ -86,7 +110,6 @@ func (b *book) add(e entry) error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return fmt.Errorf("file of the session: %w", err)
 	}
-	b.lines = append(b.lines, e)
 	return nil
 }
 

@@ -191,6 +191,11 @@ func (a *agent) open(params json.RawMessage, load bool) (any, error) {
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, &failure{codeParams, "unreadable parameters"}
 	}
+	a.mu.Lock()
+	if old := a.sessions[p.ID]; old != nil && load { // once more, in this very process
+		_ = old.book.hold.Close()
+	}
+	a.mu.Unlock()
 	book, err := openBook(a.dir, p.ID, load)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
