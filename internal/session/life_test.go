@@ -113,6 +113,9 @@ func TestWhenAllAreBusyAcquireWaitsVisiblyAndInOrder(t *testing.T) {
 			default:
 				t.Error("nobody was told that a session waits")
 			}
+			if all, used := b.Count(); all != 1 || used != 1 {
+				t.Errorf("%d processes are counted, %d busy, while one may be", all, used)
+			}
 		}
 		// The busy session does not keep its place by asking again.
 		b.Release(busy.ID)

@@ -148,6 +148,9 @@ func (m *Manager) start(ctx context.Context, e *entry, patient bool) (worker.Wor
 	if err != nil {
 		return nil, err
 	}
+	m.pool.mu.Lock()
+	e.begun = true
+	m.pool.mu.Unlock()
 	w, err := m.open.call(ctx, d, s, m.uninvited(e))
 	if err != nil {
 		m.pool.free()

@@ -34,6 +34,7 @@ type entry struct {
 	stale  bool          // opened with settings that are no longer wanted
 	idleAt time.Time     // since when nobody uses it
 	timer  *time.Timer   // ends the idle time; nil when not idle
+	begun  bool          // its process is there, or about to be: it has a slot
 	gone   bool          // the process is over
 	// unwanted is set while opening: close it as soon as it is there.
 	unwanted bool

@@ -28,7 +28,7 @@ func (m *Manager) Count() (all, busy int) {
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()
 	for _, e := range m.pool.entries {
-		if e.gone {
+		if e.gone || !e.begun {
 			continue
 		}
 		all++

@@ -36,7 +36,9 @@ func TestGarbageFromTheAgentIsOneClearSentence(t *testing.T) {
 				"CLIGATE_AGENTS_CLAUDE_COMMAND=" + agent, "CLIGATE_STALL_NOTICE=2s", "CLIGATE_STALL_STOP=4s",
 			}})
 			u.Tell("remember the word plum", "plum")
-			u.r.Until("the turn is over", func() bool { return u.r.Count("SELECT count(*) FROM turn WHERE state = 'failed' OR state = 'stopped'") == 1 })
+			u.r.Until("the turn is over", func() bool {
+				return u.r.Count("SELECT count(*) FROM turn WHERE state = 'failed' OR state = 'stopped'") == 1
+			})
 			u.r.Rest()
 			m, retry, ok := u.Find("retry:")
 			if !ok || strings.Contains(m.Text, text("error.internal")[:20]) || strings.ContainsRune(m.Text, '\uFFFD') || len(m.Text) > 1000 {

@@ -119,8 +119,10 @@ func TestSessionIsKeptWhenItsWorkerIsKilled(t *testing.T) {
 		u.murder()
 		u.news(known, start("error.crashed", before.agent))
 		u.kept(before, "plum")
-		u.murder() // between turns: nobody notices
-		u.r.Until("the process is gone", func() bool { return len(u.agents()) == 0 })
+		u.asleep() // between turns: nobody notices who does not ask
+		if now := u.status(); now.live {
+			t.Errorf("status tells of a process: %s", now.text)
+		}
 		u.kept(before, "plum")
 	})
 }
@@ -296,6 +298,10 @@ func TestSessionIsReplacedByAChangeOfWorkspaceAndFoundAgain(t *testing.T) {
 	}
 	u.forgot()
 	u.remember("pear")
+	known := u.known()
+	u.Say("run pwd")
+	u.Press("ask:", text("turn.allow"))
+	u.news(known, "/shop")
 	second := u.status()
 	if second.session == first.session || second.native == first.native {
 		t.Errorf("session %+v became %+v", first, second)
