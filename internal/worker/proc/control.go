@@ -20,6 +20,7 @@ type control struct {
 	pid      int
 	identity string
 	conn     *net.UnixConn
+	brood    *brood
 }
 
 // errRunnerGone means that the runner ended before it answered.
@@ -30,7 +31,7 @@ const startLimit = 10 * time.Second
 
 // spawn starts a runner, which then waits for its order. The runner's own
 // environment holds nothing of the daemon's.
-func spawn(cfg Config) (*control, error) {
+func spawn(cfg Config, b *brood) (*control, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("control socket: %w", err)
@@ -49,7 +50,7 @@ func spawn(cfg Config) (*control, error) {
 		return nil, fmt.Errorf("control socket: %w", err)
 	}
 	defer null.Close()
-	pid, err := syscall.ForkExec(cfg.Exe, []string{runner.Name, cfg.Token}, &syscall.ProcAttr{
+	pid, err := b.fork(cfg.Exe, &syscall.ProcAttr{
 		Dir:   "/",
 		Env:   append([]string{runner.TokenName + "=" + cfg.Token}, runner.Environment...),
 		Files: []uintptr{null.Fd(), null.Fd(), null.Fd(), theirs.Fd()},
@@ -57,9 +58,9 @@ func spawn(cfg Config) (*control, error) {
 	})
 	if err != nil {
 		_ = conn.Close()
-		return nil, &os.PathError{Op: "execute", Path: cfg.Exe, Err: err}
+		return nil, err
 	}
-	return &control{pid: pid, identity: identityOf(pid), conn: conn.(*net.UnixConn)}, nil
+	return &control{pid: pid, identity: identityOf(pid), conn: conn.(*net.UnixConn), brood: b}, nil
 }
 
 // launch gives c its order and waits for the agent to be started.
@@ -156,17 +157,10 @@ func (c *control) say(b byte) { _, _ = c.conn.Write([]byte{b}) }
 func (c *control) kill() { _ = unix.Kill(c.pid, unix.SIGKILL) }
 
 // wait collects a runner whose socket has ended and reports whether it ended
-// by itself, which it does only when no descendant is left.
+// by itself.
 func (c *control) wait() (clean bool) {
 	_ = c.conn.Close()
-	var ws unix.WaitStatus
-	for {
-		_, err := unix.Wait4(c.pid, &ws, 0, nil)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		return err == nil && ws.Exited() && ws.ExitStatus() == 0
-	}
+	return c.brood.wait(c.pid)
 }
 
 // discard ends a runner that serves no process.

@@ -110,6 +110,7 @@ func Seal() error {
 type Starter struct {
 	cfg   Config
 	log   *slog.Logger
+	brood *brood
 	tasks sync.WaitGroup // refills and the watchers of processes
 
 	mu      sync.Mutex
@@ -137,7 +138,8 @@ func New(cfg Config) (*Starter, error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("become a sub-reaper: %w", err)
 	}
-	s := &Starter{cfg: cfg, log: cfg.Log, live: map[*Process]struct{}{}}
+	s := &Starter{cfg: cfg, log: cfg.Log, live: map[*Process]struct{}{},
+		brood: &brood{token: cfg.Token, own: map[int]struct{}{}}}
 	s.refill()
 	return s, nil
 }
@@ -181,7 +183,7 @@ func (s *Starter) take() (r *control, fresh bool, err error) {
 	if r != nil {
 		return r, false, nil
 	}
-	r, err = spawn(s.cfg)
+	r, err = spawn(s.cfg, s.brood)
 	return r, true, err
 }
 
@@ -194,7 +196,7 @@ func (s *Starter) refill() {
 	}
 	s.filling = true
 	s.tasks.Go(func() {
-		r, err := spawn(s.cfg)
+		r, err := spawn(s.cfg, s.brood)
 		if err != nil {
 			s.log.Warn("start spare runner", "err", err)
 		}
@@ -234,6 +236,13 @@ func (s *Starter) launch(ctx context.Context, r *control, spec Spec) (*Process, 
 		return nil, ErrClosed
 	}
 	return p, nil
+}
+
+// sweep kills what a dead runner left.
+func (s *Starter) sweep() {
+	if !s.brood.sweep() {
+		s.log.Error("orphans of a runner could not be killed")
+	}
 }
 
 // Close ends every process and the spare runner, and waits until all are gone.

@@ -253,7 +253,7 @@ func TestForkBombIsStopped(t *testing.T) {
 	if more := runner.Descendants(runnerPID); len(more) > 0 {
 		t.Errorf("below the runner: %v", more)
 	}
-	if found := orphans(); len(found) > 0 {
+	if found := s.brood.orphans(); len(found) > 0 {
 		t.Errorf("adopted: %v", found)
 	}
 }
@@ -301,7 +301,7 @@ func TestReapFindsWhatDaemonAndRunnerLeft(t *testing.T) {
 			// The runners first, stopped, so that none can do its work; then all at once.
 			var runners []runner.Entry
 			for _, e := range tree {
-				if isRunner(e.PID) {
+				if cmd, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", e.PID)); strings.HasPrefix(string(cmd), runner.Name) {
 					runners = append(runners, e)
 				}
 			}
@@ -469,6 +469,38 @@ func TestCancelledStartLeavesNothing(t *testing.T) {
 		if !strings.Contains(c, runner.Name) {
 			t.Errorf("left: %s", c)
 		}
+	}
+}
+
+func TestWhatOnlyLooksLikeARunnerIsAnOrphan(t *testing.T) {
+	s, token := starter(t)
+	for name, c := range map[string]struct {
+		token  string
+		killed bool
+	}{
+		"forked by a dying runner": {token, true},
+		"of another starter":       {newToken(), false},
+	} {
+		fake := exec.Command("/usr/bin/yes") // any program that takes one argument and does not end
+		fake.Args = []string{runner.Name, c.token}
+		fake.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := fake.Start(); err != nil {
+			t.Fatal(err)
+		}
+		e, _ := runner.Inspect(fake.Process.Pid)
+		s.sweep()
+		if killed := len(survivors([]runner.Entry{e})) == 0; killed != c.killed {
+			t.Errorf("%s: killed %v", name, killed)
+		}
+		_ = fake.Process.Kill()
+		_ = fake.Wait()
+	}
+	p := start(t, s, playing("cat"))
+	s.sweep()
+	select {
+	case <-p.Done():
+		t.Error("a process of our own was taken for an orphan")
+	default:
 	}
 }
 

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"os"
 	"strconv"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"cligate/internal/worker/proc/runner"
 )
@@ -91,51 +88,4 @@ func marked(pid int, token string) bool {
 		}
 	}
 	return false
-}
-
-// sweep kills the orphans of runners that died before their trees: they came
-// to this process, the next sub-reaper above.
-func (s *Starter) sweep() {
-	if !runner.Exterminate(orphans, time.Now().Add(runner.KillLimit)) {
-		s.log.Error("orphans of a runner could not be killed")
-	}
-}
-
-// orphans returns the trees of the children that this process adopted, and
-// collects those that are dead. A process started here without setsid shares
-// our session, an adopted one cannot; a runner is known by its arguments.
-func orphans() []runner.Entry {
-	// No child may be between fork and exec: it would look adopted.
-	syscall.ForkLock.RLock()
-	all := runner.Processes()
-	syscall.ForkLock.RUnlock()
-	self := all[os.Getpid()]
-	var found []runner.Entry
-	for _, e := range all {
-		switch {
-		case e.Parent != self.PID || e.Session == self.Session:
-		case e.Zombie:
-			// A dead runner may be collected here as well; its owner copes.
-			_, _ = unix.Wait4(e.PID, nil, unix.WNOHANG, nil)
-		case !isRunner(e.PID):
-			found = append(append(found, e), runner.Below(all, e.PID)...)
-		}
-	}
-	return found
-}
-
-// isRunner reads the arguments of a process. They are empty for a moment while
-// a new runner is being executed and while one ends: those are not judged.
-func isRunner(pid int) bool {
-	for range 50 {
-		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-		if err == nil && len(b) > 0 {
-			return bytes.HasPrefix(b, []byte(runner.Name+"\x00"))
-		}
-		if e, ok := runner.Inspect(pid); !ok || e.Zombie {
-			return true // nothing is left to kill
-		}
-		time.Sleep(2 * time.Millisecond)
-	}
-	return false // it hides its arguments
 }
