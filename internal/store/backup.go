@@ -27,7 +27,7 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 
 // backup copies the database behind src to path.
 func backup(ctx context.Context, src *sql.Conn, path string) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { //nolint:gosec // chosen by the operator or by us
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("make the backup directory: %w", err)
 	}
 	part := path + ".part"
@@ -39,7 +39,7 @@ func backup(ctx context.Context, src *sql.Conn, path string) (err error) {
 	if err := removeAll(part, part+"-journal", part+"-wal", part+"-shm"); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // as above
+	f, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return fmt.Errorf("make the backup: %w", err)
 	}
@@ -47,7 +47,7 @@ func backup(ctx context.Context, src *sql.Conn, path string) (err error) {
 		return fmt.Errorf("copy: %w", err)
 	}
 	fault.Hit(fault.Checkpoint)
-	if err := os.Rename(part, path); err != nil { //nolint:gosec // as above
+	if err := os.Rename(part, path); err != nil {
 		return fmt.Errorf("name the backup: %w", err)
 	}
 	return syncDir(filepath.Dir(path))
@@ -97,7 +97,7 @@ func copyPages(dest, src any) error {
 func removeAll(paths ...string) error {
 	var errs []error
 	for _, p := range paths {
-		if err := os.Remove(p); err != nil && !errors.Is(err, os.ErrNotExist) { //nolint:gosec // names of our own
+		if err := os.Remove(p); err != nil && !errors.Is(err, os.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
@@ -105,7 +105,7 @@ func removeAll(paths ...string) error {
 }
 
 func syncDir(path string) error {
-	d, err := os.Open(path) //nolint:gosec // chosen by the operator or by us
+	d, err := os.Open(path)
 	if err != nil {
 		return err
 	}
