@@ -127,12 +127,16 @@ func (a *Adapter) Send(ctx context.Context, o chat.Out) (chat.Ref, error) {
 	case chat.OpPost:
 		ref := chat.Ref{ID: o.Key, Chat: o.Place.Chat}
 		if o.Class == chat.OutProgress || o.ID == 0 { // shown while it lives; what is stored is read from the ledger
-			a.show(o, o.Key)
+			a.show(o, o.Key, nil)
 		}
 		a.board.news(o.Place.Chat)
 		return ref, nil
 	case chat.OpEdit, chat.OpFinish:
-		a.show(o, o.Target.ID)
+		old, err := a.shown(ctx, o.Place.Chat, o.Target.ID)
+		if err != nil {
+			return chat.Ref{}, err
+		}
+		a.show(o, o.Target.ID, old)
 		return o.Target, nil
 	case chat.OpRemove:
 		a.board.set(o.Place.Chat, api.Event{Kind: api.EventRemove, ID: o.Target.ID})
@@ -141,11 +145,16 @@ func (a *Adapter) Send(ctx context.Context, o chat.Out) (chat.Ref, error) {
 	return chat.Ref{}, chat.E(chat.GiveUp, "unknown operation "+string(o.Op), nil)
 }
 
-func (a *Adapter) show(o chat.Out, id string) {
+// show shows the newest form of a message. It keeps the place in time of the
+// old one, where there is one.
+func (a *Adapter) show(o chat.Out, id string, old *api.Message) {
 	m := message(o.Part)
 	m.ID, m.Class, m.Turn, m.At = id, o.Class, o.Turn, time.Now()
-	if old, known := a.board.form(o.Place.Chat, id); known && old.Message != nil {
-		m.At = old.Message.At
+	if ev, known := a.board.form(o.Place.Chat, id); known {
+		old = ev.Message
+	}
+	if old != nil {
+		m.At = old.At
 	}
 	if m.File != nil && o.ID > 0 {
 		m.File.URL = fileURL(o.Place.Chat, o.ID)

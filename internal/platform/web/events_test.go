@@ -197,6 +197,26 @@ func TestADecidedRequestCannotBePressedAfterARestart(t *testing.T) {
 	}
 }
 
+// TestADecidedRequestStaysWhereItWas: what was said after it stays after it.
+func TestADecidedRequestStaysWhereItWas(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	_, turn := h.ask()
+	page := h.lines()
+	asked := page.Lines[1]
+	l := h.listen(page.Cursor)
+	h.send(chat.Out{Place: h.place(room), Turn: turn.ID, Class: chat.OutAsk, Op: chat.OpFinish,
+		Target: chat.Ref{ID: asked.ID, Chat: room}, Part: h.part(chat.ReplyAsk, "May I?\n\n**Allowed**")})
+	for {
+		if m := l.message(); m.ID == asked.ID {
+			if !m.At.Equal(asked.At) {
+				t.Errorf("asked at %v, now shown at %v", asked.At, m.At)
+			}
+			return
+		}
+	}
+}
+
 func TestAReaderThatMissedTooMuchReadsTheHistory(t *testing.T) {
 	t.Parallel()
 	h := open(t)
