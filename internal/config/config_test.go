@@ -282,3 +282,32 @@ func TestANamedFileMustExist(t *testing.T) {
 	_, err := Load("/does/not/exist.yaml")
 	wantProblem(t, err, "/does/not/exist.yaml")
 }
+
+func TestPathsAreMadeAbsolute(t *testing.T) {
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, "src", "项目 a.b@c~"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c, err := load(t, "data_dir: ./state\nworkspace: ~/src\nworkspaces: [{name: odd, path: \"~/src/项目 a.b@c~\"}]\n", "HOME="+home)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for got, want := range map[string]string{
+		c.DataDir: filepath.Join(here, "state"), c.Workspace: filepath.Join(home, "src"), c.Workspaces[0].Path: filepath.Join(home, "src", "项目 a.b@c~"),
+	} {
+		if got != want {
+			t.Errorf("path %q, want %q", got, want)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(home, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = load(t, "workspace: ~/file", "HOME="+home)
+	wantProblem(t, err, "workspace", filepath.Join(home, "file"), "is not a directory")
+	_, err = load(t, "workspace: ~/missing", "HOME="+home)
+	wantProblem(t, err, "workspace", filepath.Join(home, "missing"), "does not exist")
+}

@@ -226,7 +226,7 @@ func TestNewWithTextStartsTheNewSessionWithIt(t *testing.T) {
 
 func TestSessionIsReplacedByUseOfAnother(t *testing.T) {
 	t.Parallel()
-	u := house(t, rig.Options{})
+	u := house(t, rig.Options{NoTelegram: true})
 	u.remember("plum")
 	first := u.status()
 	u.ask("/new", start("command.new", first.agent))
@@ -345,7 +345,7 @@ func TestSessionThatTheAgentHasLostIsToldAndFollowedWithARecap(t *testing.T) {
 
 func TestModelThatAnAgentCannotHaveChangesNothing(t *testing.T) {
 	t.Parallel()
-	u := house(t, rig.Options{Agent: rig.Demo})
+	u := house(t, rig.Options{Agent: rig.Demo, NoTelegram: true})
 	u.remember("plum")
 	before := u.status()
 	u.ask("/model large", text("command.model_fixed", "agent", "Demo agent"))
@@ -361,7 +361,9 @@ func TestModelThatAnAgentCannotHaveChangesNothing(t *testing.T) {
 
 func TestConfiguredModelIsTheDefaultOfEverySession(t *testing.T) {
 	t.Parallel()
-	u := house(t, workspaces(t))
+	o := workspaces(t)
+	o.NoTelegram = true
+	u := house(t, o)
 	u.remember("plum")
 	if s := u.status(); s.model != "sim-small" {
 		t.Errorf("status %s", s.text)
