@@ -29,7 +29,14 @@ func Write(w http.ResponseWriter, status int, v any) {
 // and the safe detail of err are shown.
 func Refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
 	code := chat.CodeOf(err)
-	text := i18n.T(Lang(r), "error."+string(code), "detail", chat.DetailOf(err), "id", "-", "agent", "")
+	key := "error." + string(code)
+	switch status { // chat.Full is about a queue elsewhere
+	case http.StatusRequestEntityTooLarge:
+		key = "web.too_large"
+	case http.StatusTooManyRequests:
+		key = "web.too_many"
+	}
+	text := i18n.T(Lang(r), key, "detail", chat.DetailOf(err), "id", "-", "agent", "")
 	Write(w, status, Problem{Code: code, Message: text})
 }
 

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
 	"cligate/internal/web/api"
 )
 
@@ -45,7 +47,7 @@ func (c *Client) Chat(ctx context.Context, in io.Reader, out io.Writer, o Option
 		o.Chat = "terminal"
 	}
 	if !api.ValidChat(o.Chat) {
-		return chat.E(chat.Invalid, "chat", nil)
+		return chat.E(chat.Invalid, i18n.T(c.lang, "web.cli_bad_chat", "chat", o.Chat), nil)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	events, state := make(chan api.Event), make(chan bool)
@@ -56,8 +58,9 @@ func (c *Client) Chat(ctx context.Context, in io.Reader, out io.Writer, o Option
 	defer cancel()
 	t := &talk{
 		o: o, events: events, state: state, lines: readLines(ctx, in), seen: map[string]bool{},
-		s: screen{out: out, tty: o.TTY, width: o.Width, lang: c.lang}, desk: desk{c: c, chat: o.Chat, heard: true},
+		s: screen{out: out, tty: o.TTY, width: o.Width, lang: c.lang}, desk: desk{c: c, chat: o.Chat, heard: true, giveUp: o.Stop},
 	}
+	t.desk.trying = func(err error) { t.s.note("cli_retry", "reason", t.why(err)) }
 	return t.run(ctx)
 }
 
@@ -291,8 +294,14 @@ func (t *talk) undelivered(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	t.desk.failed = true
-	t.s.note("cli_unsent", "reason", chat.DetailOf(err))
+	t.s.note("cli_unsent", "reason", t.why(err))
+	t.s.prompt()
 	return nil
+}
+
+// why is the daemon's word for why it took nothing; without one it is not there.
+func (t *talk) why(err error) string {
+	return cmp.Or(chat.DetailOf(err), i18n.T(t.s.lang, "web.cli_silent"))
 }
 
 // interrupt handles ctrl-c: the first stops the running turn, one more soon

@@ -426,6 +426,34 @@ func TestALostConnectionIsTakenUpAgain(t *testing.T) {
 	}
 }
 
+func TestAMessageThatIsNotTakenCanBeGivenUp(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	x := d.terminal()
+	x.until("Chat")
+	d.stop()
+	x.until("connection lost")
+	x.say("two")
+	x.until("not taken yet (no answer from the daemon)")
+	x.stop <- struct{}{}
+	x.until("could not be delivered: no answer from the daemon")
+	x.stop <- struct{}{} // tries to stop what may run, which nobody takes either
+	x.until("stopping")
+	x.stop <- struct{}{}
+	if err := <-x.end; err != nil {
+		t.Errorf("left with %v", err)
+	}
+}
+
+func TestANameThatIsNoneIsOneClearSentence(t *testing.T) {
+	t.Parallel()
+	d := serve(t)
+	err := d.dial().Chat(t.Context(), strings.NewReader(""), io.Discard, Options{Chat: "../x"})
+	if chat.CodeOf(err) != chat.Invalid || !strings.Contains(chat.DetailOf(err), "“../x” cannot name a chat") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestControlCalls(t *testing.T) {
 	t.Parallel()
 	d := serve(t)

@@ -20,6 +20,9 @@ type desk struct {
 	failed  bool     // one came to nothing
 	heard   bool     // something was said since the last post
 	late    time.Time
+
+	giveUp <-chan struct{} // ends the tries; nil = never
+	trying func(why error) // a message is not taken yet; told once for each
 }
 
 // post sends a message.
@@ -34,17 +37,24 @@ func (d *desk) post(ctx context.Context, text string) error {
 }
 
 // deliver posts until there is an answer: under the same key it is the same
-// event, however often it arrives.
+// event, however often it arrives. The person is told that it takes longer, and
+// may give it up.
 func (d *desk) deliver(ctx context.Context, what string, body, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, postLimit)
 	defer cancel()
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for pause, told := firstPause, false; ; pause = min(2*pause, lastPause) {
 		err := d.c.call(ctx, http.MethodPost, chatPath(d.chat)+"/"+what, body, into)
 		if err == nil || !errors.Is(err, errLost) {
 			return err
 		}
+		if !told && d.trying != nil {
+			d.trying(err)
+			told = true
+		}
 		select {
 		case <-ctx.Done():
+			return err
+		case <-d.giveUp:
 			return err
 		case <-time.After(pause):
 		}
