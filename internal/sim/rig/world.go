@@ -69,7 +69,7 @@ func (r *Rig) World() oracle.World {
 	}
 	w.Ledger = r.Ledger()
 	if r.opts.Agent == Demo {
-		onlyLast(&w)
+		apart(&w)
 	}
 	w.Prompts, w.Overlaps = r.prompts()
 	w.Orphans = r.Orphans()
@@ -78,13 +78,16 @@ func (r *Rig) World() oracle.World {
 	return w
 }
 
-// onlyLast expects an answer to the last message of each turn only: the demo
-// agent does what the last paragraph of its prompt says.
-func onlyLast(w *oracle.World) {
+// apart expects no answer to messages that became one turn: the demo agent
+// takes all that follows its first word for one wish.
+func apart(w *oracle.World) {
+	inputs := map[int64]int{}
+	for _, in := range w.Ledger.Inbound {
+		inputs[in.Turn]++
+	}
 	for i, s := range w.Said {
 		for _, in := range w.Ledger.Inbound {
-			later := func(o oracle.Inbound) bool { return in.Turn != 0 && o.Turn == in.Turn && o.ID > in.ID }
-			if in.Chat == s.Chat && slices.Contains(strings.Fields(in.Text), s.Key) && slices.ContainsFunc(w.Ledger.Inbound, later) {
+			if in.Turn != 0 && inputs[in.Turn] > 1 && in.Chat == s.Chat && slices.Contains(strings.Fields(in.Text), s.Key) {
 				w.Said[i].Answer = nil
 			}
 		}
@@ -158,7 +161,7 @@ func (r *Rig) offences() (out []string) {
 		if r.unknowing(v, calls) || r.forgetful(v) {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s in chat %d: %s", v.Method, v.Chat, v.Why))
+		out = append(out, fmt.Sprintf("%s in chat %d at %s: %s%s", v.Method, v.Chat, v.At.Format(clock), v.Why, r.around(v, calls)))
 	}
 	for _, c := range calls {
 		if c.OK || slices.ContainsFunc(expected, func(s string) bool { return strings.Contains(c.Error, s) }) {
@@ -167,6 +170,24 @@ func (r *Rig) offences() (out []string) {
 		out = append(out, fmt.Sprintf("%s in chat %d is refused: %s (%.80s)", c.Method, c.Chat, c.Error, c.Text))
 	}
 	return out
+}
+
+const clock = "05.000"
+
+// around tells what happened before a violation.
+func (r *Rig) around(v telegram.Violation, calls []telegram.Call) string {
+	var b strings.Builder
+	for _, d := range r.Deaths() {
+		if d.Before(v.At) && v.At.Sub(d) < 2*memory {
+			fmt.Fprintf(&b, "; died %s", d.Format(clock))
+		}
+	}
+	for _, c := range calls {
+		if c.Chat == v.Chat && !c.At.After(v.At) && v.At.Sub(c.At) < 2*memory {
+			fmt.Fprintf(&b, "; %s %s %d %s", c.At.Format(clock), c.Method, c.Code, c.Error)
+		}
+	}
+	return b.String()
 }
 
 // unknowing reports whether the daemon died between being told to wait and

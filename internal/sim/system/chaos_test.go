@@ -83,6 +83,7 @@ func newStorm(t *testing.T, agent string, seed uint64, all *tally) *storm {
 	for _, method := range []string{"sendMessage", "sendDocument"} {
 		s.r.Telegram.Fail(telegram.Fault{Kind: telegram.Refuse, Method: method, Chat: doomed, Text: "Bad Request: DOOMED"})
 	}
+	s.r.Telegram.AddChat(stranger, telegram.Private, "Stranger")
 	s.lost = s.r.Chat(doomed)
 	for i, c := range []*rig.Talk{s.r.Chat(3001), s.r.Chat(3002), s.r.WebChat("east"), s.r.WebChat("west")} {
 		s.crowd = append(s.crowd, &talker{storm: s, c: c, name: string(rune('p' + i))})
@@ -148,8 +149,12 @@ func (s *storm) talk(n int) {
 	}
 }
 
-// trouble lets the platform fail now and then.
+// trouble lets the platform fail now and then, and somebody write who may not:
+// their messages take ids that the ledger does not know.
 func (s *storm) trouble() {
+	if s.rnd.IntN(50) == 0 {
+		s.r.Telegram.Say(rig.Token, telegram.Say{Chat: stranger, Text: "long 1 strange"})
+	}
 	if s.rnd.IntN(60) > 0 || s.fault != nil && s.r.Telegram.Used(s.fault) == 0 {
 		return
 	}

@@ -33,7 +33,7 @@ func (k *talker) slow(key string) (string, []string) { return k.words().Slow(key
 func (k *talker) stream(key string) (string, []string) {
 	return k.words().Stream(key, 10+k.rnd.IntN(50))
 }
-func (k *talker) long(key string) (string, []string) { return k.words().Long(key, 20+k.rnd.IntN(280)) }
+func (k *talker) long(key string) (string, []string) { return k.words().Long(key, 20+k.rnd.IntN(170)) }
 
 // most is how many messages of one chat may be under way.
 const most = 4
