@@ -4,13 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"sync"
 	"time"
 
 	"cligate/internal/chat"
-	"cligate/internal/web/api"
 )
 
 // How long the end may take after turns have ended.
@@ -126,62 +123,4 @@ func (a *App) close() error {
 		errs = append(errs, a.db.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// Greet prints what a person at the terminal needs to begin: the web chat's
-// one-time address, the agent, and how to get in from elsewhere.
-func (a *App) Greet(ctx context.Context, w io.Writer) error {
-	title := a.agent
-	for _, e := range a.agents.entries {
-		if e.name == a.agent {
-			title = e.title
-		}
-	}
-	fmt.Fprintf(w, "CliGate %s · agent: %s · workspace: %s\n", a.version, title, a.cfg.Workspace)
-	for _, row := range a.agents.List() {
-		if !row.Ready && row.Hint != "" {
-			fmt.Fprintf(w, "%s is installed, but cannot be used yet. %s Then choose it with /agent %s.\n", row.Title, row.Hint, row.Name)
-		}
-	}
-	if a.web.Addr() != "" {
-		l, err := a.web.NewLink(ctx)
-		if err != nil {
-			return fmt.Errorf("make the web chat's address: %w", err)
-		}
-		fmt.Fprintf(w, "Web chat (this link logs one browser in, once, until %s):\n  %s\n", l.Expires.Local().Format("15:04"), l.URL)
-	}
-	a.greeting = w
-	return nil
-}
-
-// nameLook is how often the bot's name is looked for while it is not known.
-const nameLook = 500 * time.Millisecond
-
-// inviteOwner prints a pairing link for a bot that has no owner, as soon as the
-// bot's name is known. Whoever opens it first, within its life, is the owner.
-func (a *App) inviteOwner(ctx context.Context, b bot) {
-	if b.kind == WebAccount || len(b.owners) > 0 || a.greeting == nil {
-		return
-	}
-	gs, err := a.db.People().Grants(ctx)
-	if err != nil || slices.ContainsFunc(gs, func(g chat.Grant) bool { return g.Account == b.account && g.Role == chat.RoleOwner }) {
-		return
-	}
-	tick := time.NewTicker(nameLook)
-	defer tick.Stop()
-	for b.link("x") == "" {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-	p := &pairing{people: a.db.People(), bots: a.bots}
-	inv, err := p.Invite(ctx, api.InviteAsk{Account: b.account, Role: chat.RoleOwner}, "start")
-	if err != nil {
-		a.log.ErrorContext(ctx, "no pairing link", "account", b.account, "err", err)
-		return
-	}
-	fmt.Fprintf(a.greeting, "%s has no owner yet. Open this link in Telegram to become it (once, until %s):\n  %s\n",
-		b.account, inv.Expires.Local().Format("15:04"), b.link(inv.Code))
 }
