@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"cligate/internal/worker/proc"
 )
 
 // Config describes one ACP agent.
@@ -29,7 +27,9 @@ type Config struct {
 	// Grace is how long the agent may take to end a cancelled turn before its
 	// process is ended; 0 = 3 s.
 	Grace   time.Duration
-	MaxLine int // cap of one line of output in bytes; 0 = proc.MaxLine
+	// MaxLine caps one line of output in bytes; 0 = 32 MiB. Some agents put a
+	// whole answer into one line.
+	MaxLine int
 }
 
 // Quirks are where agents differ without saying so in the protocol.
@@ -82,7 +82,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	if c.MaxLine == 0 {
-		c.MaxLine = proc.MaxLine
+		c.MaxLine = 32 << 20
 	}
 	return c
 }
