@@ -26,7 +26,7 @@ type Config struct {
 	CallTimeout  time.Duration // for a change of model or mode, and for a write; 0 = 15 s
 	// Grace is how long the agent may take to end a cancelled turn before its
 	// process is ended; 0 = 3 s.
-	Grace   time.Duration
+	Grace time.Duration
 	// MaxLine caps one line of output in bytes; 0 = 32 MiB. Some agents put a
 	// whole answer into one line.
 	MaxLine int
