@@ -6,7 +6,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TAGS    := sqlite_omit_load_extension
 LDFLAGS := -s -w -X main.version=$(VERSION)
 BIN     := bin/cligate
-TOOLS   := $(CURDIR)/bin/tools
+TOOLS   := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/cligate-tools
 LINT    := $(TOOLS)/golangci-lint-v2.15.0
 VULN    := $(TOOLS)/govulncheck-v1.1.4
 export CGO_ENABLED := 1
