@@ -24,7 +24,7 @@ type Config struct {
 	// Grace is how long the agent may take to end a cancelled turn before its
 	// process is ended; 0 = 2 s.
 	Grace   time.Duration
-	MaxLine int // cap of one line of output in bytes; 0 = 32 MiB
+	MaxLine int // cap of one line of output in bytes; 0 = proc.MaxLine
 }
 
 // Validate reports every setting that cannot work.

@@ -64,11 +64,14 @@ func (rd *reader) read() {
 }
 
 // oversize takes a line over the cap. What it said is lost, but a run that it
-// ended has ended.
+// ended has ended, and what the user gets anyway is not missed.
 func (rd *reader) oversize(l proc.Line) {
 	rd.log.WarnContext(rd.life, "line of the agent skipped", "bytes", l.Size)
 	if looksLikeResult(l.Data) {
 		rd.result(resultMsg{Cost: rd.cost, Failed: strings.Contains(string(l.Data), `"is_error":true`)})
+		return
+	}
+	if rd.run != nil && rd.run.frame(l.Data) {
 		return
 	}
 	rd.skipped = true
@@ -78,8 +81,11 @@ func (rd *reader) oversize(l proc.Line) {
 // line takes one message. What is no message, or one of a type that we do not
 // know, is skipped.
 func (rd *reader) line(data []byte) {
-	var h head
-	if err := decode(data, &h); err != nil || h.Type == "" {
+	h, ok := glance(data)
+	if !ok {
+		ok = decode(data, &h) == nil && h.Type != ""
+	}
+	if !ok {
 		if len(strings.TrimSpace(string(data))) > 0 {
 			rd.log.DebugContext(rd.life, "line of the agent is no message", "bytes", len(data))
 		}
@@ -96,11 +102,9 @@ func (rd *reader) line(data []byte) {
 	case typeAssistant:
 		err = with(data, func(m chatMsg) { rd.assistant(m, h.Parent) })
 	case typeUser:
-		err = with(data, func(m chatMsg) {
-			if rd.run != nil {
-				rd.run.user(m)
-			}
-		})
+		if rd.run != nil {
+			rd.run.user(results(data))
+		}
 	case typeResult:
 		err = with(data, func(m resultMsg) { rd.ended(h.Subtype, m) })
 	case typeSystem:

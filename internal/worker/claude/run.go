@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -133,8 +134,8 @@ func (r *run) toolStarted(b block) {
 }
 
 // user takes what goes back to the model: results of tools.
-func (r *run) user(m chatMsg) {
-	for _, b := range m.Message.Content {
+func (r *run) user(rs []block) {
+	for _, b := range rs {
 		t, known := r.tools[b.Result]
 		if b.Type != "tool_result" || !known {
 			continue
@@ -146,6 +147,22 @@ func (r *run) user(m chatMsg) {
 		}
 		r.emit(chat.Event{Kind: chat.EventTool, Tool: &t})
 	}
+}
+
+// frame takes the beginning of a line over the cap and reports whether that is
+// all that matters of it: the result of a tool, or a text that was streamed.
+func (r *run) frame(first []byte) bool {
+	switch {
+	case bytes.HasPrefix(first, []byte(`{"type":"user"`)):
+		t, known := r.tools[valueOf(first, "tool_use_id")]
+		if known {
+			r.user([]block{{Type: "tool_result", Result: t.ID}})
+		}
+		return known
+	case bytes.HasPrefix(first, []byte(`{"type":"assistant"`)):
+		return r.text.streamed(valueOf(first, "id"))
+	}
+	return false
 }
 
 // retry takes a failed call of the model that the agent repeats, and returns

@@ -80,10 +80,9 @@ type delta struct {
 	Thinking string `json:"thinking"`
 }
 
-// chatMsg is an assistant or user message.
+// chatMsg is an assistant message.
 type chatMsg struct {
 	Message said `json:"message"`
-	Replay  bool `json:"isReplay"`
 }
 
 type said struct {
@@ -188,6 +187,19 @@ type responseMsg struct {
 // end even when the message that says so is too long to read.
 func looksLikeResult(first []byte) bool {
 	return bytes.HasPrefix(first, []byte(`{"type":"result"`)) || bytes.Contains(first, []byte(`"total_cost_usd":`))
+}
+
+// valueOf finds the first string that a key has in a piece of JSON.
+func valueOf(piece []byte, key string) string {
+	_, rest, found := bytes.Cut(piece, []byte(`"`+key+`":"`))
+	if !found {
+		return ""
+	}
+	value, _, found := bytes.Cut(rest, []byte(`"`))
+	if !found {
+		return ""
+	}
+	return string(value)
 }
 
 // What we send.

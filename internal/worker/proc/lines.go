@@ -6,9 +6,10 @@ import (
 	"io"
 )
 
-// MaxLine is a sensible cap for one line of an agent: larger ones carry tool
-// output that nobody reads in a chat.
-const MaxLine = 32 << 20
+// MaxLine is a sensible cap for one line of an agent: larger ones carry the
+// output of tools, which nobody reads in a chat. To decode a line takes a few
+// times its size.
+const MaxLine = 4 << 20
 
 const (
 	readSize  = 8 << 10  // a reader's own buffer
