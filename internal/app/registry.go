@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"cligate/internal/config"
 	"cligate/internal/platform"
@@ -29,14 +31,14 @@ type agentEntry struct {
 // which a default is looked for. A new agent is one line here.
 var agentKinds = []struct {
 	name, title string
-	open        func(c config.Agent, s *proc.Starter, log *slog.Logger) (worker.Driver, error)
+	open        func(c config.Agent, dataDir string, s *proc.Starter, log *slog.Logger) (worker.Driver, error)
 	config      func(c config.Agents) config.Agent
 }{
 	{"claude", "Claude Code", openClaude, func(c config.Agents) config.Agent { return c.Claude }},
 	{"demo", "Demo agent", openDemo, func(c config.Agents) config.Agent { return c.Demo }},
 }
 
-func openClaude(c config.Agent, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {
+func openClaude(c config.Agent, _ string, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {
 	cfg := claude.Config{Command: c.Command, Args: c.Args, Env: c.Env}
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("agents.claude: %w", err)
@@ -45,15 +47,15 @@ func openClaude(c config.Agent, s *proc.Starter, log *slog.Logger) (worker.Drive
 }
 
 // openDemo starts this same binary as the demo agent, unless the operator
-// names another command.
-func openDemo(c config.Agent, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {
+// names another command. Its sessions are kept beside the ledger.
+func openDemo(c config.Agent, dataDir string, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {
 	args := c.Args
 	if c.Command == "" {
 		exe, err := os.Executable()
 		if err != nil {
 			return nil, fmt.Errorf("find our own executable: %w", err)
 		}
-		c.Command, args = exe, append([]string{"demo-agent"}, c.Args...)
+		c.Command, args = exe, append([]string{"demo-agent", "--state=" + filepath.Join(dataDir, "demo")}, c.Args...)
 	}
 	return openACP("demo", c.Command, args, c.Env, s, log)
 }
@@ -63,7 +65,7 @@ func openAgents(cfg config.Config, s *proc.Starter, log *slog.Logger) ([]agentEn
 	var out []agentEntry
 	for _, k := range agentKinds {
 		c := k.config(cfg.Agents)
-		d, err := k.open(c, s, log)
+		d, err := k.open(c, cfg.DataDir, s, log)
 		if err != nil {
 			return nil, err
 		}
@@ -105,8 +107,15 @@ func (p preset) Open(ctx context.Context, s worker.Spec) (worker.Worker, error) 
 	return p.Driver.Open(ctx, s)
 }
 
+// openACP starts from what is known about an agent of that name; the
+// operator's words go on top.
 func openACP(name, command string, args, env []string, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {
-	cfg := acp.Config{Name: name, Command: command, Args: args, Env: env}
+	cfg, _ := acp.Preset(name)
+	cfg.Command = command
+	if len(args) > 0 {
+		cfg.Args = args
+	}
+	cfg.Env = append(slices.Clone(cfg.Env), env...)
 	return acp.New(cfg, s, log)
 }
 
