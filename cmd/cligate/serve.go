@@ -1,9 +1,7 @@
 package main
 
 import (
-	"os"
-	"os/signal"
-	"syscall"
+	"errors"
 
 	"github.com/spf13/cobra"
 
@@ -20,14 +18,17 @@ func serve(o *options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			ctx, stop := untilSignal(cmd.Context())
 			defer stop()
 			log := app.NewLog(cmd.ErrOrStderr(), cfg)
 			for _, w := range cfg.Warnings {
 				log.WarnContext(ctx, "configuration", "remark", w)
 			}
 			a, err := app.Open(ctx, cfg, version, log)
-			if err != nil {
+			switch {
+			case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+				return nil // told to end before it began
+			case err != nil:
 				return err
 			}
 			if err := a.Greet(ctx, cmd.OutOrStdout()); err != nil {

@@ -30,7 +30,10 @@ func (a *App) Run(ctx context.Context) (err error) {
 	taking, stopTaking := context.WithCancel(ctx)
 	defer stopTaking()
 
-	if err := a.core.turns.Recover(ctx); err != nil {
+	switch err := a.core.turns.Recover(ctx); {
+	case ctx.Err() != nil:
+		return nil // told to end before it began
+	case err != nil:
 		return fmt.Errorf("settle the turns of the last life: %w", err)
 	}
 	var outs, ins, mids sync.WaitGroup
