@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -158,10 +160,11 @@ func pairList(o *options) *cobra.Command {
 	}
 }
 
-// plain keeps a stranger's name from writing to the terminal.
+// plain keeps a stranger's name from steering the terminal, or from looking
+// like another one.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' {
 			return -1
 		}
 		return r
@@ -200,8 +203,8 @@ func pairRevoke(o *options) *cobra.Command {
 }
 
 func number(s string) (int64, error) {
-	var n int64
-	if _, err := fmt.Sscanf(s, "%d", &n); err != nil || n <= 0 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n <= 0 {
 		return 0, errors.New(s + " is not a number from `cligate pair list`")
 	}
 	return n, nil

@@ -41,8 +41,12 @@ func (p *pairing) Invite(ctx context.Context, ask api.InviteAsk, by string) (api
 	if !ask.Role.Covers(chat.RoleViewer) {
 		return api.Invite{}, chat.E(chat.Invalid, "role: owner, operator, member or viewer", nil)
 	}
-	if ask.Account != "" && !slices.ContainsFunc(p.bots, func(b bot) bool { return b.account == ask.Account }) {
-		return api.Invite{}, chat.E(chat.Missing, "no bot named "+ask.Account, nil)
+	switch takes := func(b bot) bool { return b.kind != WebAccount && (ask.Account == "" || ask.Account == b.account) }; {
+	case slices.ContainsFunc(p.bots, takes):
+	case ask.Account != "":
+		return api.Invite{}, chat.E(chat.Invalid, "there is no bot named "+ask.Account, nil)
+	default:
+		return api.Invite{}, chat.E(chat.Invalid, "there is no bot to pair with; configure one first, say with CLIGATE_TELEGRAM_TOKEN", nil)
 	}
 	inv := api.Invite{Code: newCode(), Expires: time.Now().Add(pairingLife)}
 	if err := p.people.NewPairing(ctx, store.Pairing{Code: inv.Code, Account: ask.Account, Role: ask.Role, By: by, Expires: inv.Expires}); err != nil {

@@ -60,13 +60,39 @@ func (a *App) Doctor(ctx context.Context) (api.Report, error) {
 	}
 	a.agents.probeAll(ctx)
 	r.Checks = append(r.Checks, agentChecks(a.agents, a.agent)...)
+	gs, err := a.db.People().Grants(ctx)
+	if err != nil {
+		return r, fmt.Errorf("list grants: %w", err)
+	}
 	for _, b := range a.bots {
 		if st, ok := b.adapter.(platform.Healther); ok && b.kind != WebAccount {
 			x := st.Health()
-			add("account "+b.account, x.Connected, x.Detail)
+			add("account "+b.account, x.Connected, x.Detail+"; "+admits(b, gs))
 		}
 	}
 	return r, nil
+}
+
+// admits tells who may talk to a bot: the rule as it is in force.
+func admits(b bot, gs []chat.Grant) string {
+	groups := map[string]bool{}
+	direct := map[string]bool{}
+	for _, id := range b.owners {
+		direct[id] = true
+	}
+	for _, g := range gs {
+		switch {
+		case g.Account != b.account:
+		case g.Chat == "":
+			direct[g.Person] = true
+		default:
+			groups[g.Chat+"/"+g.Person] = true
+		}
+	}
+	if len(direct)+len(groups) == 0 {
+		return "nobody may talk to it"
+	}
+	return fmt.Sprintf("%d may talk to it directly, %d in a group, nobody else", len(direct), len(groups))
 }
 
 // agentChecks tells which agents can be used, and which one is the default.

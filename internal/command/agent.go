@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -39,8 +40,11 @@ func (a Agent) note(c Call) string {
 	if a.Ready {
 		return ""
 	}
-	return "\n" + c.text("agent_not_ready", "agent", a.Title, "hint", a.Hint)
+	return "\n" + c.text("agent_not_ready", "agent", a.Title, "hint", whyNot(c, a))
 }
+
+// whyNot is what is known of the reason why an agent is not ready.
+func whyNot(c Call, a Agent) string { return cmp.Or(a.Hint, c.text("agent_no_start")) }
 
 // change stores the wishes in c.Conv and, when the session does not serve
 // them, replaces it: by the one in which the conversation last worked with that
@@ -106,7 +110,7 @@ func offerAgents(c Call, all []Agent) Result {
 			line += " · " + c.text("session_current")
 		}
 		if !a.Ready {
-			line += " · " + a.Hint
+			line += " · " + whyNot(c, a)
 		}
 		lines = append(lines, line)
 		if data := "agent:" + a.Name; a.Name != c.Conv.Agent && len(data) <= maxData {
