@@ -278,6 +278,38 @@ func TestAMisspeltVariableIsRemarkedOn(t *testing.T) {
 	}
 }
 
+func TestSecretsThatOthersCanReadAreRemarkedOn(t *testing.T) {
+	const token = "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+	dir := t.TempDir()
+	write := func(name, body string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(body), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil { // whatever the umask
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, c := range map[string]struct {
+		file, want string
+	}{
+		"closed":    {write("closed.yaml", "telegram: {token: '"+token+"'}\n", 0o600), ""},
+		"open":      {write("open.yaml", "telegram: {token: '"+token+"'}\n", 0o644), "open.yaml holds secrets and is open to others (mode 0644)"},
+		"no secret": {write("plain.yaml", "log: {level: debug}\n", 0o644), ""},
+		"mounted":   {write("m.yaml", "telegram: {token_file: '"+write("mounted", token, 0o444)+"'}\n", 0o644), ""},
+		"writable":  {write("w.yaml", "telegram: {token_file: '"+write("writable", token, 0o666)+"'}\n", 0o644), "writable holds a secret and can be changed by others (mode 0666)"},
+	} {
+		cfg, err := Load(c.file)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := strings.Join(cfg.Warnings, "\n"); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
 func TestANamedFileMustExist(t *testing.T) {
 	_, err := Load("/does/not/exist.yaml")
 	wantProblem(t, err, "/does/not/exist.yaml")

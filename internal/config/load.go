@@ -75,6 +75,7 @@ func Load(file string) (Config, error) {
 	if len(p.List) > 0 {
 		return cfg, p
 	}
+	cfg.Warnings = append(cfg.Warnings, cfg.exposed()...)
 	return cfg, nil
 }
 
