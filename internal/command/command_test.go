@@ -25,6 +25,20 @@ func TestCommandsAreTakenFromTheirTextOnly(t *testing.T) {
 	}
 }
 
+func TestWhatWaitsCanBeTold(t *testing.T) {
+	t.Parallel()
+	for want, in := range map[string]chat.Input{
+		"do it now":     {Pieces: []chat.Piece{{Text: "do it"}, {Text: "now"}}},
+		"> theirs":      {Pieces: []chat.Piece{{Quote: "theirs"}}},
+		"mine":          {Pieces: []chat.Piece{{Quote: "theirs", Text: "mine"}}},
+		"[photo a.png]": {Pieces: []chat.Piece{{Files: []chat.FileRef{{Kind: "photo", Name: "a.png"}}}}},
+	} {
+		if got := summary(in); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestMistypedNamesFindTheNearestOne(t *testing.T) {
 	t.Parallel()
 	names := (&Set{table: table()}).Names()

@@ -75,13 +75,17 @@ func queued(c Call, session int64, waiting []chat.Turn) (lines []string, rows []
 	return lines, rows
 }
 
-// summary is an input in one line for people: the words, or the files.
+// summary is an input in one line for people: the words, or what came without
+// any.
 func summary(in chat.Input) string {
 	var parts []string
 	for _, p := range in.Pieces {
 		if p.Text != "" {
 			parts = append(parts, p.Text)
 			continue
+		}
+		if p.Quote != "" { // a message that was only forwarded
+			parts = append(parts, "> "+p.Quote)
 		}
 		for _, f := range p.Files {
 			parts = append(parts, "["+f.Kind+" "+f.Name+"]")
