@@ -28,6 +28,7 @@ import (
 	"cligate/internal/store"
 	"cligate/internal/turn"
 	"cligate/internal/web"
+	"cligate/internal/web/api"
 	"cligate/internal/worker/proc"
 	"cligate/internal/worker/proc/runner"
 )
@@ -67,7 +68,7 @@ type core struct {
 }
 
 // SocketPath is where the daemon of a data directory listens for its operator.
-func SocketPath(dataDir string) string { return filepath.Join(dataDir, "cligate.sock") }
+func SocketPath(dataDir string) string { return filepath.Join(dataDir, api.SocketName) }
 
 // Open takes the data directory, settles what the last life left behind and
 // binds the addresses. Nothing is received or sent before Run. Every error is
@@ -151,7 +152,9 @@ func (a *App) assemble(ctx context.Context) error {
 		return err
 	}
 	a.owner.bind(c.voice, db, owners)
-	a.openSessions()
+	if err := a.openSessions(); err != nil {
+		return err
+	}
 	board := &turn.Board{}
 	c.turns = turn.New(turn.Books{
 		Ledger: db.Runs(), Recovery: db.Runs(), Asks: db.Asks(), Threads: db.Sessions(), History: db.History(), Outbox: db.Outbox(),
@@ -184,15 +187,20 @@ func (a *App) assemble(ctx context.Context) error {
 	return err
 }
 
-func (a *App) openSessions() {
+func (a *App) openSessions() error {
 	c := &a.core
-	c.sessions = session.New(a.db.Sessions(), a.agents.drivers, session.Config{
+	cfg := session.Config{
 		WorkerIdle: a.cfg.WorkerIdle, MaxWorkers: a.cfg.WorkersMax,
 		Uninvited: func(id int64) func(context.Context) (workerHost, func(error)) { return c.turns.Uninvited(id) },
 		Waiting:   func(id int64) { c.turns.Crowded(id) },
 		Log:       a.log,
-	})
+	}
+	if err := cfg.Validate(); err != nil {
+		return err
+	}
+	c.sessions = session.New(a.db.Sessions(), a.agents.drivers, cfg)
 	a.agents.bind(c.sessions)
+	return nil
 }
 
 // workspaces lists where conversations may work, the default first.

@@ -14,27 +14,6 @@ func Flatten(blocks []Block) Text {
 	return w.text()
 }
 
-// Map applies f to every rune of t and moves the spans along; a negative
-// result removes the rune. Spans that become empty are removed.
-func (t Text) Map(f func(rune) rune) Text {
-	var sb strings.Builder
-	at := make([]int, len(t.Plain)+1) // old offset → new offset
-	for i, r := range t.Plain {
-		at[i] = sb.Len()
-		if n := f(r); n >= 0 {
-			sb.WriteRune(n)
-		}
-	}
-	at[len(t.Plain)] = sb.Len()
-	out := Text{Plain: sb.String()}
-	for _, s := range t.Spans {
-		if s.Start, s.End = at[s.Start], at[s.End]; s.Start < s.End {
-			out.Spans = append(out.Spans, s)
-		}
-	}
-	return out
-}
-
 // Units returns the length of s in UTF-16 code units.
 func Units(s string) int {
 	n := 0

@@ -33,9 +33,8 @@ type Trouble interface {
 	Replace(ctx context.Context, id int64, p chat.Part) error
 	// Bury gives a row up (dead) or drops it (dropped), with the reason.
 	Bury(ctx context.Context, id int64, s chat.OutState, reason string) error
-	// Park holds all rows of a channel until Unpark.
+	// Park holds all rows of a channel until something comes in from there.
 	Park(ctx context.Context, channel string, reason string) error
-	Unpark(ctx context.Context, channel string) error
 	// Shown returns the receipt of a turn's live message; chat.Missing.
 	Shown(ctx context.Context, turn int64) (chat.Ref, error)
 }

@@ -173,9 +173,6 @@ type reads struct {
 // Lanes are where the turns run.
 func (r *Router) Lanes() *Lanes { return r.desk.lanes }
 
-// Menu lists the commands for a service that shows a menu of them.
-func (r *Router) Menu(lang string) []command.Entry { return r.intake.set.Menu(lang) }
-
 // Wake has the router look for new messages. It never blocks.
 func (r *Router) Wake() {
 	select {

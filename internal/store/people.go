@@ -105,17 +105,6 @@ func revokeGrant(ctx context.Context, t *tx, id int64, by string) error {
 	return writeAudit(ctx, t, by, "revoke", fmt.Sprint(id))
 }
 
-// WasRevoked reports whether the person had a grant there that was taken back
-// and not given again: the configuration does not give it again by itself.
-func (v People) WasRevoked(ctx context.Context, account, chatID, person string) (was bool, err error) {
-	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
-		was, err = first(ctx, h, value[bool], `SELECT count(*) > 0 AND coalesce(sum(revoked_at = 0), 0) = 0 FROM access
-WHERE account = ? AND chat = ? AND person = ?`, account, chatID, person)
-		return err
-	})
-	return was, err
-}
-
 // DirectPlace returns the direct chat of a person who has written to the bot;
 // chat.Missing.
 func (v People) DirectPlace(ctx context.Context, account, id string) (p chat.Place, err error) {
@@ -137,15 +126,4 @@ WHERE a.role = 'owner' AND a.chat = '' AND a.revoked_at = 0 ORDER BY p.id`)
 		return err
 	})
 	return ps, err
-}
-
-// Person returns what is known about a person; chat.Missing.
-func (v People) Person(ctx context.Context, account, id string) (p chat.Person, err error) {
-	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
-		p, err = first(ctx, h, func(r row) (p chat.Person, err error) {
-			return p, r.Scan(&p.ID, &p.Name, &p.Lang)
-		}, `SELECT ext, name, lang FROM person WHERE account = ? AND ext = ?`, account, id)
-		return err
-	})
-	return p, err
 }

@@ -49,9 +49,6 @@ func TestRevokedGrantStaysRevoked(t *testing.T) {
 	l := openTest(t)
 	ctx := t.Context()
 	g := chat.Grant{Account: "bot", Person: "ann", Role: chat.RoleMember, By: "x"}
-	if was := ok[bool](t)(l.People().WasRevoked(ctx, "bot", "", "ann")); was {
-		t.Error("revoked before it was granted")
-	}
 	first := ok[chat.Grant](t)(l.People().Grant(ctx, g))
 	if same := ok[chat.Grant](t)(l.People().Grant(ctx, g)); same.ID != first.ID {
 		t.Error("the same grant was made twice")
@@ -61,18 +58,12 @@ func TestRevokedGrantStaysRevoked(t *testing.T) {
 	if r := ok[chat.Role](t)(l.People().Role(ctx, "bot", "c", true, "ann")); r != chat.RoleNone {
 		t.Errorf("role %q", r)
 	}
-	if was := ok[bool](t)(l.People().WasRevoked(ctx, "bot", "", "ann")); !was {
-		t.Error("the revocation is forgotten")
-	}
 	second := ok[chat.Grant](t)(l.People().Grant(ctx, g))
 	g.Role = chat.RoleOperator
 	third := ok[chat.Grant](t)(l.People().Grant(ctx, g))
 	gs := ok[[]chat.Grant](t)(l.People().Grants(ctx))
 	if second.ID == first.ID || len(gs) != 1 || gs[0].ID != third.ID || gs[0].Role != chat.RoleOperator {
 		t.Errorf("grants %+v", gs)
-	}
-	if was := ok[bool](t)(l.People().WasRevoked(ctx, "bot", "", "ann")); was {
-		t.Error("a new grant counts as revoked")
 	}
 	if es := ok[[]Entry](t)(l.Books().Trail(ctx, 10)); len(es) != 5 || es[0].Action != "grant" {
 		t.Errorf("trail %+v", es)

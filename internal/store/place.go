@@ -94,21 +94,3 @@ func (v Places) Ensure(ctx context.Context, p chat.Place) (chat.Place, int64, er
 	})
 	return k.Place, k.conversation, err
 }
-
-// PlaceByID returns a place; chat.Missing.
-func (v Places) PlaceByID(ctx context.Context, id int64) (p chat.Place, err error) {
-	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
-		p, err = first(ctx, h, scanPlace, `SELECT `+placeCols+` FROM place p WHERE p.id = ?`, id)
-		return err
-	})
-	return p, err
-}
-
-// PlacesOf returns the places of a conversation.
-func (v Places) PlacesOf(ctx context.Context, conversation int64) (ps []chat.Place, err error) {
-	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
-		ps, err = list(ctx, h, scanPlace, `SELECT `+placeCols+` FROM place p WHERE p.conversation = ? ORDER BY p.id`, conversation)
-		return err
-	})
-	return ps, err
-}

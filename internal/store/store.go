@@ -73,7 +73,6 @@ func (c Config) withDefaults() Config {
 // any goroutine.
 type DB struct {
 	*core
-	dir  dir
 	lock *lock
 	once sync.Once
 	err  error // of Close
@@ -112,8 +111,8 @@ func open(ctx context.Context, cfg Config, steps fs.FS) (_ *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &core{w: w, readers: openReaders(d.file()), now: cfg.Now}
-	return &DB{core: c, dir: d, lock: l}, nil
+	c := &core{w: w, readers: openReaders(d.file())}
+	return &DB{core: c, lock: l}, nil
 }
 
 // Health says whether the ledger can take new messages.
@@ -134,7 +133,6 @@ func (db *DB) Close() error {
 type core struct {
 	w       *writer
 	readers *sql.DB
-	now     func() time.Time
 }
 
 // readLimit bounds every read: a forgotten one would keep the log growing.

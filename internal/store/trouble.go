@@ -52,14 +52,6 @@ func (v Outbox) Park(ctx context.Context, channel, reason string) error {
 	})
 }
 
-// Unpark is described at reply.Trouble.
-func (v Outbox) Unpark(ctx context.Context, channel string) error {
-	return v.write(ctx, func(ctx context.Context, t *tx) error {
-		_, err := t.exec(ctx, `UPDATE place SET parked = 0 WHERE parked = 1 AND account || '/' || chat = ?`, channel)
-		return err
-	})
-}
-
 // Shown is described at reply.Trouble.
 func (v Outbox) Shown(ctx context.Context, turn int64) (ref chat.Ref, err error) {
 	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {

@@ -41,13 +41,12 @@ type chatInfo struct {
 type message struct {
 	origin
 	content
-	Edited    int64     `json:"edit_date"`
-	Reply     *message  `json:"reply_to_message"`
-	Quote     *quote    `json:"quote"`
-	Album     string    `json:"media_group_id"`
-	MovedTo   int64     `json:"migrate_to_chat_id"`
-	MovedFrom int64     `json:"migrate_from_chat_id"`
-	Topic     *struct{} `json:"forum_topic_created"`
+	Edited  int64     `json:"edit_date"`
+	Reply   *message  `json:"reply_to_message"`
+	Quote   *quote    `json:"quote"`
+	Album   string    `json:"media_group_id"`
+	MovedTo int64     `json:"migrate_to_chat_id"`
+	Topic   *struct{} `json:"forum_topic_created"`
 }
 
 // origin says who sent a message and where.
@@ -83,8 +82,7 @@ type content struct {
 }
 
 type quote struct {
-	Text   string `json:"text"`
-	Manual bool   `json:"is_manual"`
+	Text string `json:"text"`
 }
 
 // entity marks a piece of a text; offset and length count UTF-16 units.
