@@ -1,5 +1,11 @@
 package chat
 
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
 // Place is where messages come from and where answers go: one chat, or one
 // thread of a chat, of one account; plus a person where a group is set to one
 // conversation per person.
@@ -50,6 +56,31 @@ var roleRank = map[Role]int{RoleOwner: 4, RoleOperator: 3, RoleMember: 2, RoleVi
 
 // Covers reports whether r includes everything that least allows.
 func (r Role) Covers(least Role) bool { return roleRank[r] >= roleRank[least] && roleRank[r] > 0 }
+
+// nameLimit bounds a name, in characters.
+const nameLimit = 100
+
+// PlainName makes a name harmless to show: one short line without characters
+// that steer a terminal or the direction of the text beside it. People choose
+// their names, and those of groups, as they like.
+func PlainName(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r == '\u200d', r == '\u200c': // join parts of an emoji, or of a word
+			return r
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == utf8.RuneError:
+			return -1
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > nameLimit {
+		return string(r[:nameLimit-1]) + "…"
+	}
+	return s
+}
 
 // Person is one immutable identity on one account.
 type Person struct {

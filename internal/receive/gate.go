@@ -102,6 +102,7 @@ func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error
 	var at []int // rows[n] came from b.Messages[at[n]]
 	for i, m := range b.Messages {
 		m.Place.Account = b.Account
+		m.Sender.Name, m.Place.Title = chat.PlainName(m.Sender.Name), chat.PlainName(m.Place.Title)
 		p, err := g.admit(ctx, m)
 		if err != nil {
 			return nil, err

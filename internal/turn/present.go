@@ -211,8 +211,8 @@ func outcome(a chat.Ask, lang string) string {
 	if by == "" {
 		by = a.Answer.By.ID
 	}
-	by = line(by, labelLimit)
-	said := line(strings.Join(given(a), ", "), titleLimit)
+	by = escaped(line(by, labelLimit))
+	said := escaped(line(strings.Join(given(a), ", "), titleLimit))
 	switch {
 	case a.State == chat.AskExpired:
 		return i18n.T(lang, "turn.ask.expired")

@@ -142,7 +142,8 @@ func TestClosedAskSaysHow(t *testing.T) {
 		"Answered by Ann: –":            {State: chat.AskAnswered, Question: choice, Answer: chat.Answer{Effect: chat.EffectChoose, By: chat.Person{Name: "Ann"}}},
 		"Expired (denied)":              {State: chat.AskExpired},
 		"No longer open":                {State: chat.AskVoid},
-		`Denied by A\u{202e}: x`:        {State: chat.AskAnswered, Answer: chat.Answer{Effect: chat.EffectDeny, Text: "x", By: chat.Person{Name: "A\u202e"}}},
+		`Denied by A\\u\{202e\}: x`:     {State: chat.AskAnswered, Answer: chat.Answer{Effect: chat.EffectDeny, Text: "x", By: chat.Person{Name: "A\u202e"}}},
+		`Denied by \[A\](x): \*\*y`:     {State: chat.AskAnswered, Answer: chat.Answer{Effect: chat.EffectDeny, Text: "**y", By: chat.Person{Name: "[A](x)"}}},
 	} {
 		if got := outcome(a, "en"); got != want {
 			t.Errorf("got %q, want %q", got, want)
