@@ -81,7 +81,7 @@ func prepare() error {
 		}
 	}
 	syscall.Umask(0o077)
-	slim()
+	Slim()
 	return nil
 }
 
@@ -172,7 +172,7 @@ func (w *watch) start(o Order, fds []int) bool {
 func (w *watch) run() int {
 	go w.reap()   // ends with the last child
 	go w.listen() // ends with the daemon or this process
-	slim()
+	Slim()
 	var timer <-chan time.Time
 	for {
 		select {

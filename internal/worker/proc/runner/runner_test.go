@@ -85,7 +85,7 @@ func TestSlimLosesNothing(t *testing.T) {
 	t.Parallel()
 	before := strings.Repeat("kept", 1000)
 	for range 20 {
-		slim()
+		Slim()
 	}
 	if before != strings.Repeat("kept", 1000) {
 		t.Error("memory changed")

@@ -5,13 +5,13 @@ import (
 	"syscall"
 )
 
-// slim gives back the pages of the program file that were only needed to start
+// Slim gives back the pages of the program file that were only needed to start
 // up. A runner waits nearly all of its life, and a few pages are enough for
 // that; what is needed again comes back from the page cache. Only mappings that
 // cannot be written and hold no page of their own are touched, so nothing can
 // be lost. It allocates nothing: a collection would touch half of the file
 // again.
-func slim() {
+func Slim() {
 	fd, err := syscall.Open("/proc/self/smaps", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return
