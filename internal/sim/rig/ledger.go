@@ -8,22 +8,29 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 
 	_ "github.com/mattn/go-sqlite3" // the driver
 
 	"cligate/internal/sim/oracle"
 )
 
+// book is the ledger of a rig's daemon, read from outside.
+type book struct {
+	data string // the data directory
+	tb   testing.TB
+}
+
 // Query reads rows of the ledger, beside a living daemon or after its death.
 // The connection is read-only, so it repairs nothing.
-func (r *Rig) Query(each func(*sql.Rows) error, text string, args ...any) error {
-	file := url.URL{Scheme: "file", Opaque: url.PathEscape(filepath.Join(r.DataDir(), "cligate.db"))}
+func (b book) Query(each func(*sql.Rows) error, text string, args ...any) error {
+	file := url.URL{Scheme: "file", Opaque: url.PathEscape(filepath.Join(b.data, "cligate.db"))}
 	db, err := sql.Open("sqlite3", file.String()+"?mode=ro&_query_only=1&_busy_timeout=5000")
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	rows, err := db.QueryContext(r.tb.Context(), text, args...)
+	rows, err := db.QueryContext(b.tb.Context(), text, args...)
 	if err != nil {
 		return fmt.Errorf("read the ledger: %w", err)
 	}
@@ -37,47 +44,47 @@ func (r *Rig) Query(each func(*sql.Rows) error, text string, args ...any) error 
 }
 
 // Count returns the number that a query of the ledger yields.
-func (r *Rig) Count(text string, args ...any) (n int) {
-	r.tb.Helper()
-	if err := r.Query(func(rows *sql.Rows) error { return rows.Scan(&n) }, text, args...); err != nil {
-		r.tb.Fatal(err)
+func (b book) Count(text string, args ...any) (n int) {
+	b.tb.Helper()
+	if err := b.Query(func(rows *sql.Rows) error { return rows.Scan(&n) }, text, args...); err != nil {
+		b.tb.Fatal(err)
 	}
 	return n
 }
 
 // Values returns the first column of a query of the ledger, as text.
-func (r *Rig) Values(text string, args ...any) (out []string) {
-	r.tb.Helper()
-	err := r.Query(func(rows *sql.Rows) error {
+func (b book) Values(text string, args ...any) (out []string) {
+	b.tb.Helper()
+	err := b.Query(func(rows *sql.Rows) error {
 		var s string
 		err := rows.Scan(&s)
 		out = append(out, s)
 		return err
 	}, text, args...)
 	if err != nil {
-		r.tb.Fatal(err)
+		b.tb.Fatal(err)
 	}
 	return out
 }
 
 // Ledger is what the daemon wrote down.
-func (r *Rig) Ledger() oracle.Ledger {
-	r.tb.Helper()
+func (b book) Ledger() oracle.Ledger {
+	b.tb.Helper()
 	var l oracle.Ledger
-	for _, read := range []func(*oracle.Ledger) error{r.integrity, r.inbound, r.turns, r.outbox, r.asks} {
+	for _, read := range []func(*oracle.Ledger) error{b.integrity, b.inbound, b.turns, b.outbox, b.asks} {
 		if err := read(&l); err != nil {
-			r.tb.Fatal(err)
+			b.tb.Fatal(err)
 		}
 	}
 	return l
 }
 
-func (r *Rig) integrity(l *oracle.Ledger) error {
-	return r.Query(func(rows *sql.Rows) error { return rows.Scan(&l.Integrity) }, "PRAGMA integrity_check(1)")
+func (b book) integrity(l *oracle.Ledger) error {
+	return b.Query(func(rows *sql.Rows) error { return rows.Scan(&l.Integrity) }, "PRAGMA integrity_check(1)")
 }
 
-func (r *Rig) inbound(l *oracle.Ledger) error {
-	return r.Query(func(rows *sql.Rows) error {
+func (b book) inbound(l *oracle.Ledger) error {
+	return b.Query(func(rows *sql.Rows) error {
 		var in oracle.Inbound
 		var body []byte
 		if err := rows.Scan(&in.ID, &in.Chat, &in.State, &in.Turn, &body); err != nil {
@@ -94,8 +101,8 @@ func (r *Rig) inbound(l *oracle.Ledger) error {
 LEFT JOIN turn_input x ON x.inbound = i.id WHERE i.kind IN ('text', 'file') ORDER BY i.id`)
 }
 
-func (r *Rig) turns(l *oracle.Ledger) error {
-	return r.Query(func(rows *sql.Rows) error {
+func (b book) turns(l *oracle.Ledger) error {
+	return b.Query(func(rows *sql.Rows) error {
 		var t oracle.Turn
 		err := rows.Scan(&t.ID, &t.Session, &t.State, &t.Tries)
 		l.Turns = append(l.Turns, t)
@@ -103,8 +110,8 @@ func (r *Rig) turns(l *oracle.Ledger) error {
 	}, `SELECT t.id, t.session, t.state, (SELECT count(*) FROM attempt a WHERE a.turn = t.id) FROM turn t ORDER BY t.id`)
 }
 
-func (r *Rig) outbox(l *oracle.Ledger) error {
-	return r.Query(func(rows *sql.Rows) error {
+func (b book) outbox(l *oracle.Ledger) error {
+	return b.Query(func(rows *sql.Rows) error {
 		var o oracle.Outbox
 		err := rows.Scan(&o.ID, &o.Turn, &o.Chat, &o.Class, &o.State, &o.Msg)
 		l.Outbox = append(l.Outbox, o)
@@ -113,8 +120,8 @@ func (r *Rig) outbox(l *oracle.Ledger) error {
 LEFT JOIN receipt c ON c.outbox = o.id ORDER BY o.id`)
 }
 
-func (r *Rig) asks(l *oracle.Ledger) error {
-	return r.Query(func(rows *sql.Rows) error {
+func (b book) asks(l *oracle.Ledger) error {
+	return b.Query(func(rows *sql.Rows) error {
 		var a oracle.Ask
 		err := rows.Scan(&a.ID, &a.State)
 		l.Asks = append(l.Asks, a)

@@ -62,6 +62,7 @@ type Options struct {
 // Rig is one daemon and everything around it.
 type Rig struct {
 	*Daemon
+	book
 	Dir      string // of this rig
 	Telegram *telegram.Server
 	tb       testing.TB
@@ -93,6 +94,7 @@ func New(tb testing.TB, o Options) *Rig {
 		tb.Fatal(err)
 	}
 	r.Telegram = srv
+	r.book = book{data: r.DataDir(), tb: tb}
 	srv.AddBot(Token, Bot, o.Privacy)
 	for _, id := range o.Owners {
 		srv.AddChat(id, telegram.Private, "Owner "+strconv.FormatInt(id, 10))

@@ -71,10 +71,10 @@ func (r *Rig) World() oracle.World {
 	if r.opts.Agent == Demo {
 		apart(&w)
 	}
-	w.Prompts, w.Overlaps = r.prompts()
+	w.Prompts, w.Overlaps = witness{r}.prompts()
 	w.Orphans = r.Orphans()
-	w.Rates = r.offences()
-	w.Leaks = r.leaks(w.Shown)
+	w.Rates = witness{r}.offences()
+	w.Leaks = witness{r}.leaks(w.Shown)
 	return w
 }
 
@@ -102,12 +102,15 @@ func (r *Rig) Judge() {
 	}
 }
 
+// witness looks at what a rig's daemon left outside its ledger.
+type witness struct{ *Rig }
+
 // prompts is what the agents were given, and what they complained about.
-func (r *Rig) prompts() (ps []oracle.Prompt, overlaps []string) {
-	r.tb.Helper()
-	all, err := claude.Journal(filepath.Join(r.Home(), ".claude"))
+func (w witness) prompts() (ps []oracle.Prompt, overlaps []string) {
+	w.tb.Helper()
+	all, err := claude.Journal(filepath.Join(w.Home(), ".claude"))
 	if err != nil {
-		r.tb.Fatal(err)
+		w.tb.Fatal(err)
 	}
 	for _, e := range all {
 		switch e.Kind {
@@ -117,15 +120,15 @@ func (r *Rig) prompts() (ps []oracle.Prompt, overlaps []string) {
 			overlaps = append(overlaps, fmt.Sprintf("session %s, process %d: two at a time %s", e.Session, e.PID, e.Text))
 		}
 	}
-	demo := filepath.Join(r.Home(), ".config", "cligate", "demo")
+	demo := filepath.Join(w.DataDir(), "demo")
 	books, err := filepath.Glob(filepath.Join(demo, "*.jsonl"))
 	if err != nil {
-		r.tb.Fatal(err)
+		w.tb.Fatal(err)
 	}
 	for _, file := range books {
 		raw, err := os.ReadFile(file)
 		if err != nil {
-			r.tb.Fatal(err)
+			w.tb.Fatal(err)
 		}
 		for line := range bytes.Lines(raw) {
 			var e struct{ Role, Text string }
@@ -155,13 +158,13 @@ var expected = []string{
 const unstored = 250 * time.Millisecond
 
 // offences are calls against the rates of the platform and calls it refused.
-func (r *Rig) offences() (out []string) {
-	calls := r.Telegram.Calls()
-	for _, v := range r.Telegram.Violations() {
-		if r.unknowing(v, calls) || r.forgetful(v) {
+func (w witness) offences() (out []string) {
+	calls := w.Telegram.Calls()
+	for _, v := range w.Telegram.Violations() {
+		if w.unknowing(v, calls) || w.forgetful(v) {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%s in chat %d at %s: %s%s", v.Method, v.Chat, v.At.Format(clock), v.Why, r.around(v, calls)))
+		out = append(out, fmt.Sprintf("%s in chat %d at %s: %s%s", v.Method, v.Chat, v.At.Format(clock), v.Why, w.around(v, calls)))
 	}
 	for _, c := range calls {
 		if c.OK || slices.ContainsFunc(expected, func(s string) bool { return strings.Contains(c.Error, s) }) {
@@ -175,9 +178,9 @@ func (r *Rig) offences() (out []string) {
 const clock = "05.000"
 
 // around tells what happened before a violation.
-func (r *Rig) around(v telegram.Violation, calls []telegram.Call) string {
+func (w witness) around(v telegram.Violation, calls []telegram.Call) string {
 	var b strings.Builder
-	for _, d := range r.Deaths() {
+	for _, d := range w.Deaths() {
 		if d.Before(v.At) && v.At.Sub(d) < 2*memory {
 			fmt.Fprintf(&b, "; died %s", d.Format(clock))
 		}
@@ -192,14 +195,14 @@ func (r *Rig) around(v telegram.Violation, calls []telegram.Call) string {
 
 // unknowing reports whether the daemon died between being told to wait and
 // noting it, so that its next life had to be told again.
-func (r *Rig) unknowing(v telegram.Violation, calls []telegram.Call) bool {
+func (w witness) unknowing(v telegram.Violation, calls []telegram.Call) bool {
 	var told time.Time
 	for _, c := range calls {
 		if c.Code == http.StatusTooManyRequests && c.Chat == v.Chat && c.At.Before(v.At.Add(-time.Millisecond)) {
 			told = c.At
 		}
 	}
-	return slices.ContainsFunc(r.Deaths(), func(d time.Time) bool {
+	return slices.ContainsFunc(w.Deaths(), func(d time.Time) bool {
 		return d.After(told) && d.Before(v.At) && d.Sub(told) < unstored
 	})
 }
@@ -209,21 +212,21 @@ const memory = 3 * time.Second
 
 // forgetful reports whether a call went beyond the rates right after a death:
 // a new life begins with a full budget. What the platform then asks for counts.
-func (r *Rig) forgetful(v telegram.Violation) bool {
-	return v.Why == telegram.BeyondRate && slices.ContainsFunc(r.Deaths(), func(d time.Time) bool {
+func (w witness) forgetful(v telegram.Violation) bool {
+	return v.Why == telegram.BeyondRate && slices.ContainsFunc(w.Deaths(), func(d time.Time) bool {
 		return d.Before(v.At) && v.At.Sub(d) < memory
 	})
 }
 
 // leaks are places outside the environment in which the token is found.
-func (r *Rig) leaks(shown []oracle.Shown) (out []string) {
+func (w witness) leaks(shown []oracle.Shown) (out []string) {
 	secret := []byte(strings.SplitN(Token, ":", 2)[1])
 	for _, m := range shown {
 		if strings.Contains(m.Text, string(secret)) {
 			out = append(out, "chat "+m.Chat)
 		}
 	}
-	err := filepath.WalkDir(r.Dir, func(path string, e os.DirEntry, err error) error {
+	err := filepath.WalkDir(w.Dir, func(path string, e os.DirEntry, err error) error {
 		if err != nil || !e.Type().IsRegular() {
 			return nil // files come and go
 		}
@@ -233,7 +236,7 @@ func (r *Rig) leaks(shown []oracle.Shown) (out []string) {
 		return nil
 	})
 	if err != nil {
-		r.tb.Fatal(err)
+		w.tb.Fatal(err)
 	}
 	return out
 }

@@ -91,9 +91,9 @@ func wait(t *testing.T, r *rig.Rig, c *rig.Talk, verb string) (m rig.Message, b 
 }
 
 // forged are things that a changed client may press.
-func forged(real string) []string {
+func forged(genuine string) []string {
 	return []string{
-		real, "ask:1:0", "ask:1:1", "ask:999:0", "ask:-1:0", "ask:1:0:0", "ask:1:ok", "stop:1", "cont:1", "retry:1", "drop:1",
+		genuine, "ask:1:0", "ask:1:1", "ask:999:0", "ask:-1:0", "ask:1:0:0", "ask:1:ok", "stop:1", "cont:1", "retry:1", "drop:1",
 		"run:1", "clear:1", "rm:1", "undo:1", "use:1", "aged:run:1", "aged:drop:1", "ws:0", "agent:demo", "model:x",
 		"ask:1' OR 1=1--", "ask", ":", "ask:99999999999999999999:0", strings.Repeat("x", 64), "retry:1\n", "retry: 1", "RETRY:1",
 	}
