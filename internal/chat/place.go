@@ -75,11 +75,7 @@ func PlainName(s string) string {
 		}
 		return r
 	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > nameLimit {
-		return string(r[:nameLimit-1]) + "…"
-	}
-	return s
+	return Clip(strings.Join(strings.Fields(s), " "), nameLimit)
 }
 
 // Person is one immutable identity on one account.

@@ -72,11 +72,7 @@ func word(arg string) (string, error) {
 // clip shortens foreign text for one line of ours.
 func clip(s string) string {
 	const most = 60
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return s
+	return chat.Clip(strings.Join(strings.Fields(s), " "), most)
 }
 
 // id is the data of a button that names a row.

@@ -37,7 +37,7 @@ func form(a chat.Ask, got map[string][]string, lang string) chat.Reply {
 			if slices.Contains(chosen, o.Value()) {
 				mark = "✓ " + label
 			}
-			rows = append(rows, []chat.Button{{Label: clip(mark + o.Label), Data: fmt.Sprintf("%s:%d:%d:%d", askVerb, a.ID, n, i)}})
+			rows = append(rows, []chat.Button{{Label: chat.Clip(mark+o.Label, labelMost), Data: fmt.Sprintf("%s:%d:%d:%d", askVerb, a.ID, n, i)}})
 		}
 		if k.Multi {
 			rows = append(rows, []chat.Button{{
@@ -58,11 +58,4 @@ func labels(k chat.Query, values []string) []string {
 		}
 	}
 	return out
-}
-
-func clip(s string) string {
-	if r := []rune(s); len(r) > labelMost {
-		return string(r[:labelMost-1]) + "…"
-	}
-	return s
 }

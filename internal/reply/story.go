@@ -230,10 +230,7 @@ func toolLine(t chat.Tool) string {
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	if utf8.RuneCountInString(line) > titleRunes {
-		line = string([]rune(line)[:titleRunes-1]) + "…"
-	}
-	return line
+	return chat.Clip(line, titleRunes)
 }
 
 // codeLine shows foreign text as code, so that nothing in it is markup.

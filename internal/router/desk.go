@@ -207,10 +207,7 @@ func title(in chat.Input) string {
 	const most = 60
 	for _, p := range in.Pieces {
 		if words := strings.Join(strings.Fields(p.Text), " "); words != "" {
-			if r := []rune(words); len(r) > most {
-				words = string(r[:most-1]) + "…"
-			}
-			return words
+			return chat.Clip(words, most)
 		}
 	}
 	return ""

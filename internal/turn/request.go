@@ -94,10 +94,7 @@ func plain(r rune) bool {
 // line is s on one line, bounded, with everything visible.
 func line(s string, limit int) string {
 	s, _ = visible(strings.Join(strings.Fields(s), " "))
-	if r := []rune(s); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return s
+	return chat.Clip(s, limit)
 }
 
 // fenced is s as a code block that s cannot end.

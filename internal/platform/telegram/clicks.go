@@ -45,7 +45,7 @@ func (c *clicks) answer(ctx context.Context, query string, m chat.Message, ack c
 
 func (c *clicks) toast(ctx context.Context, query string, ack chat.Ack) {
 	p := params{"callback_query_id": query}
-	p.AddNonEmpty("text", firstRunes(ack.Toast, maxToast))
+	p.AddNonEmpty("text", chat.Clip(ack.Toast, maxToast))
 	p.AddBool("show_alert", ack.Alert && ack.Toast != "")
 	if _, err := c.wire.call(ctx, request{method: "answerCallbackQuery", params: p, limit: 10 * time.Second}); err != nil {
 		// Too old, mostly: the decision is made and stored all the same.
@@ -74,11 +74,3 @@ func (c *clicks) replace(ctx context.Context, m chat.Message, r chat.Reply) {
 
 // wait returns when every answer is given or given up.
 func (c *clicks) wait() { c.busy.Wait() }
-
-// firstRunes shortens s to n runes.
-func firstRunes(s string, n int) string {
-	if rs := []rune(s); len(rs) > n {
-		return string(rs[:n-1]) + "…"
-	}
-	return s
-}

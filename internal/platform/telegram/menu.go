@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"cligate/internal/chat"
 )
 
 const (
@@ -66,7 +68,7 @@ func entries(cs []Command) []menuEntry {
 			continue
 		}
 		seen[name] = true
-		text := firstRunes(strings.Join(strings.Fields(c.Description), " "), maxDescription)
+		text := chat.Clip(strings.Join(strings.Fields(c.Description), " "), maxDescription)
 		if text == "" {
 			text = name
 		}

@@ -193,7 +193,7 @@ func (f *form) buttons(rows [][]chat.Button) [][]chat.Button {
 				f.log.Error("button left out: its data has no or too many bytes", "bytes", len(b.Data))
 				continue
 			}
-			b.Label = firstRunes(strings.Join(strings.Fields(clean(b.Label)), " "), maxLabel)
+			b.Label = chat.Clip(strings.Join(strings.Fields(clean(b.Label)), " "), maxLabel)
 			if b.Label == "" {
 				b.Label = "·"
 			}

@@ -156,9 +156,5 @@ func ValidKey(s string) bool { return keyName.MatchString(s) }
 func Heading(text string) string {
 	const most = 60
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	r := []rune(strings.TrimSpace(line))
-	if len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return string(r)
+	return chat.Clip(strings.TrimSpace(line), most)
 }

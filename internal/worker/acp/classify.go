@@ -145,7 +145,7 @@ func (s *session) setError(ctx context.Context, err error, refused chat.Code, wh
 	return err
 }
 
-// shortSize is how much of an agent's words a person is shown, in bytes.
+// shortSize is how much of an agent's words a person is shown, in characters.
 const shortSize = 300
 
 // paths are what an error text may tell about this machine.
@@ -154,13 +154,5 @@ var paths = regexp.MustCompile(`(?:/[\w.@+-]+){3,}`)
 // short makes an agent's words fit to be shown: one line, no long paths, no
 // end.
 func short(s string) string {
-	s = strings.Join(strings.Fields(paths.ReplaceAllString(s, "…")), " ")
-	if len(s) <= shortSize {
-		return s
-	}
-	cut := shortSize
-	for cut > 0 && s[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return s[:cut] + "…"
+	return chat.Clip(strings.Join(strings.Fields(paths.ReplaceAllString(s, "…")), " "), shortSize)
 }

@@ -10,7 +10,8 @@ import (
 	"cligate/internal/chat"
 )
 
-// maxDetail bounds what is shown of the agent's own words about a failure.
+// maxDetail bounds what is shown of the agent's own words about a failure, in
+// characters.
 const maxDetail = 600
 
 // phrase is a piece of the agent's own text that tells a class of failure
@@ -122,18 +123,7 @@ func (r retryMsg) text() string {
 	return s
 }
 
-// shorten bounds a text without cutting a character.
-func shorten(s string) string {
-	s = strings.TrimSpace(s)
-	if len(s) <= maxDetail {
-		return s
-	}
-	cut := maxDetail
-	for cut > 0 && s[cut]&0xC0 == 0x80 {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func shorten(s string) string { return chat.Clip(strings.TrimSpace(s), maxDetail) }
 
 // What the agent says before it serves anything.
 const (

@@ -4,7 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
+
+	"cligate/internal/chat"
 )
 
 // Tools that are more than a line of progress.
@@ -43,13 +44,10 @@ func toolTitle(name string, input json.RawMessage) string {
 func oneLine(s string) string {
 	s = strings.TrimSpace(s)
 	first, more, _ := strings.Cut(s, "\n")
-	if utf8.RuneCountInString(first) > maxTitle {
-		return string([]rune(first)[:maxTitle]) + "…"
-	}
 	if strings.TrimSpace(more) != "" {
-		return first + " …"
+		first += " …"
 	}
-	return first
+	return chat.Clip(first, maxTitle)
 }
 
 // toolDetail is the exact request, in the form that people read best. Every
