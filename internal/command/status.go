@@ -41,7 +41,7 @@ func modelName(s *Set, c Call) string {
 }
 
 func sessionLine(s *Set, c Call, cur chat.Session) string {
-	native := cur.NativeID
+	native := clip(chat.PlainName(cur.NativeID)) // the agent chose it
 	if native == "" {
 		native = c.text("status_no_native")
 	}
