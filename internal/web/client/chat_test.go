@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -488,6 +489,21 @@ func TestNoDaemonIsOneClearSentence(t *testing.T) {
 	t.Parallel()
 	_, err := Dial(t.Context(), filepath.Join(t.TempDir(), api.SocketName), "en")
 	if chat.CodeOf(err) != chat.Unavailable || !strings.Contains(chat.DetailOf(err), "cligate serve") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTheSocketOfAnotherUserIsOneClearSentence(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root may open every door")
+	}
+	dir := filepath.Join(t.TempDir(), "closed")
+	if err := os.Mkdir(dir, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Dial(t.Context(), filepath.Join(dir, api.SocketName), "en")
+	if chat.CodeOf(err) != chat.Denied || !strings.Contains(chat.DetailOf(err), "another user") {
 		t.Errorf("%v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"time"
@@ -33,12 +34,16 @@ type Client struct {
 }
 
 // Dial connects to the daemon at the socket and makes sure that it answers. An
-// error with code chat.Unavailable says that none does. lang is the language in
+// error with code chat.Unavailable says that none does, one with chat.Denied
+// that the socket is another user's. lang is the language in
 // which the daemon answers.
 func Dial(ctx context.Context, socket, lang string) (*Client, error) {
 	c := New(socket, lang)
 	if err := c.call(ctx, http.MethodGet, "/api/me", nil, nil); err != nil {
 		c.Close()
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, chat.E(chat.Denied, i18n.T(lang, "web.cli_foreign", "socket", socket), nil)
+		}
 		if errors.Is(err, errLost) {
 			return nil, chat.E(chat.Unavailable, i18n.T(lang, "web.cli_down", "socket", socket), err)
 		}
