@@ -70,7 +70,7 @@ func openAPI(ctx context.Context, delay time.Duration, b *budget) (*api, error) 
 		handed: map[string]int64{}, waiting: map[string]chan final{}, polled: make(chan struct{}),
 	}
 	a.server = &http.Server{Handler: a, ReadHeaderTimeout: time.Minute}
-	go a.server.Serve(ln) //nolint:errcheck // ends with close
+	go a.server.Serve(ln) // ends with close
 	return a, nil
 }
 

@@ -49,11 +49,8 @@ const limit = 30 * time.Minute
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == rodMode {
-		if err := rod(); err != nil {
-			fmt.Fprintln(os.Stderr, "rod:", err)
-			os.Exit(1)
-		}
-		return
+		fmt.Fprintln(os.Stderr, "rod:", rod())
+		os.Exit(1)
 	}
 	quick := flag.Bool("quick", false, "fewer runs, at most two minutes; the figures are rough")
 	only := flag.String("only", "", "comma-separated names: "+strings.Join(names(), ", "))

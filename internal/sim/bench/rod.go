@@ -53,7 +53,7 @@ type rodMessage struct {
 	} `json:"message"`
 }
 
-// rod runs until it is killed.
+// rod runs until it is killed, or something is wrong.
 func rod() error {
 	db, err := sql.Open("sqlite3", "file:"+filepath.Join(os.Getenv("ROD_DIR"), "rod.db")+"?_journal_mode=WAL&_synchronous=NORMAL&_busy_timeout=5000")
 	if err != nil {
@@ -77,19 +77,8 @@ CREATE INDEX IF NOT EXISTS open ON message (id) WHERE answer IS NULL`)
 
 // resume gives the agents what was not answered.
 func (g *rodGateway) resume() error {
-	rows, err := g.db.Query(`SELECT id, chat, text FROM message WHERE answer IS NULL ORDER BY id`)
+	all, err := g.unanswered()
 	if err != nil {
-		return err
-	}
-	var all []rodMessage
-	for rows.Next() {
-		var m rodMessage
-		if err := rows.Scan(&m.Update, &m.Message.Chat.ID, &m.Message.Text); err != nil {
-			return errors.Join(err, rows.Close())
-		}
-		all = append(all, m)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return err
 	}
 	for _, m := range all {
@@ -98,6 +87,22 @@ func (g *rodGateway) resume() error {
 		}
 	}
 	return nil
+}
+
+func (g *rodGateway) unanswered() (all []rodMessage, err error) {
+	rows, err := g.db.Query(`SELECT id, chat, text FROM message WHERE answer IS NULL ORDER BY id`)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var m rodMessage
+		if err := rows.Scan(&m.Update, &m.Message.Chat.ID, &m.Message.Text); err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, rows.Err()
 }
 
 func (g *rodGateway) poll() error {
