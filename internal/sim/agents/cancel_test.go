@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"cligate/internal/chat"
-	"cligate/internal/sim/audience"
 	"cligate/internal/worker"
+	"cligate/internal/worker/workertest"
 )
 
 // cancelAtAnyMoment stops turns at random moments, from before the agent has
@@ -22,22 +22,22 @@ func cancelAtAnyMoment(t *testing.T, s subject, rounds int) { //nolint:thelper /
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if _, err := audience.Prompt(t, w, "say hi", nil); err != nil {
+	if _, err := workertest.Prompt(t, w, "say hi", nil); err != nil {
 		t.Fatal(err)
 	}
 	pid := s.pid(t)
 	scripts := []string{"stream 3 20", "tool 2\nsay end", "think\nsay end", "run sleep 0.05", "fail 529 1\nsay end"}
 	for i := range rounds {
-		a := audience.New(audience.Allow)
-		cancel, result := audience.Begin(t, w, scripts[i%len(scripts)], a)
+		a := workertest.NewHost(workertest.Allow)
+		cancel, result := workertest.Begin(t, w, scripts[i%len(scripts)], a)
 		time.AfterFunc(rand.N(120*time.Millisecond), func() { cancel(errStop) })
 		if err := <-result; err != nil && chat.CodeOf(err) != chat.Stopped {
 			t.Fatalf("round %d: %v", i, err)
 		}
 		want := fmt.Sprintf("this is %d", i)
-		next, err := audience.Prompt(t, w, "say "+want, nil)
-		if err != nil || next.Text() != want+"|" {
-			t.Fatalf("round %d was answered %q, %v", i, next.Text(), err)
+		next, err := workertest.Prompt(t, w, "say "+want, nil)
+		if err != nil || next.Blocks() != want+"|" {
+			t.Fatalf("round %d was answered %q, %v", i, next.Blocks(), err)
 		}
 	}
 	if s.pid(t) != pid {

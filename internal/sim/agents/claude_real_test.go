@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 
 	"cligate/internal/chat"
-	"cligate/internal/sim/audience"
 	"cligate/internal/sim/model"
 	"cligate/internal/worker"
+	"cligate/internal/worker/workertest"
 )
 
 // realClaude returns the installed CLI, pointed at a model server of its own.
@@ -45,7 +45,7 @@ func TestTheRealClaudeIsCancelledAtAnyMoment(t *testing.T) {
 func TestTheRealClaudeGoesOnByItself(t *testing.T) {
 	t.Parallel()
 	s := realClaude(t)
-	extra, ended := audience.New(audience.Allow), make(chan error, 1)
+	extra, ended := workertest.NewHost(workertest.Allow), make(chan error, 1)
 	w, err := s.driver.Open(t.Context(), worker.Spec{
 		Session: 1, Workspace: t.TempDir(), Seed: uuid.NewString(),
 		Uninvited: func(context.Context) (worker.Host, func(error)) { return extra, func(err error) { ended <- err } },
@@ -54,13 +54,13 @@ func TestTheRealClaudeGoesOnByItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if _, err := audience.Prompt(t, w, "background python3 -c 'import time; time.sleep(1)'", audience.Allow); err != nil {
+	if _, err := workertest.Prompt(t, w, "background python3 -c 'import time; time.sleep(1)'", workertest.Allow); err != nil {
 		t.Fatal(err)
 	}
 	select {
 	case err := <-ended:
-		if err != nil || extra.Text() != "the background task is done|" {
-			t.Errorf("%q, %v", extra.Text(), err)
+		if err != nil || extra.Blocks() != "the background task is done|" {
+			t.Errorf("%q, %v", extra.Blocks(), err)
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("nothing came")
@@ -75,9 +75,9 @@ func TestTheRealClaudeShowsItsPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	a, err := audience.Prompt(t, w, "plan\nsay on we go", audience.Allow)
-	if err != nil || a.Text() != "on we go|" {
-		t.Fatalf("%q, %v", a.Text(), err)
+	a, err := workertest.Prompt(t, w, "plan\nsay on we go", workertest.Allow)
+	if err != nil || a.Blocks() != "on we go|" {
+		t.Fatalf("%q, %v", a.Blocks(), err)
 	}
 	if q := a.Asked(); len(q) != 1 || q[0].Kind != chat.AskPlan || q[0].Detail != "1. look\n2. leap" {
 		t.Errorf("asked %+v", q)

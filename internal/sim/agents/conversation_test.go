@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"cligate/internal/chat"
-	"cligate/internal/sim/audience"
 	"cligate/internal/worker"
+	"cligate/internal/worker/workertest"
 )
 
 // subject is what the conversation is held with.
@@ -70,14 +70,14 @@ func (c *talk) open(t *testing.T) {
 }
 
 // say prompts and wants some text in the answer, once.
-func (c *talk) say(t *testing.T, text, want string, answer audience.Answer) *audience.Audience {
+func (c *talk) say(t *testing.T, text, want string, answer workertest.Answer) *workertest.Host {
 	t.Helper()
-	a, err := audience.Prompt(t, c.w, text, answer)
+	a, err := workertest.Prompt(t, c.w, text, answer)
 	if err != nil {
 		t.Fatalf("%q: %v", text, err)
 	}
-	if n := strings.Count(a.Text(), want); want != "" && n != 1 {
-		t.Errorf("%q was answered %q, want %q in it once", text, a.Text(), want)
+	if n := strings.Count(a.Blocks(), want); want != "" && n != 1 {
+		t.Errorf("%q was answered %q, want %q in it once", text, a.Blocks(), want)
 	}
 	return a
 }
@@ -102,8 +102,8 @@ func (c *talk) twoTurns(t *testing.T) {
 func (c *talk) interrupt(t *testing.T) {
 	t.Helper()
 	pid := c.pid(t)
-	a := audience.New(nil)
-	cancel, result := audience.Begin(t, c.w, "stream 200 50", a)
+	a := workertest.NewHost(nil)
+	cancel, result := workertest.Begin(t, c.w, "stream 200 50", a)
 	a.AwaitText(t, "tick 3")
 	cancel(errStop)
 	if err := <-result; chat.CodeOf(err) != chat.Stopped {
@@ -118,8 +118,8 @@ func (c *talk) interrupt(t *testing.T) {
 // kill: kill -9 in the middle of an answer, and the session goes on.
 func (c *talk) kill(t *testing.T) {
 	t.Helper()
-	a := audience.New(nil)
-	_, result := audience.Begin(t, c.w, "stream 200 50", a)
+	a := workertest.NewHost(nil)
+	_, result := workertest.Begin(t, c.w, "stream 200 50", a)
 	a.AwaitText(t, "tick 3")
 	if err := syscall.Kill(c.pid(t), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -141,23 +141,23 @@ func (c *talk) kill(t *testing.T) {
 func (c *talk) approvals(t *testing.T) {
 	t.Helper()
 	file := filepath.Join(c.work, "file")
-	a := c.say(t, "run touch "+file, "", audience.Say(chat.Answer{Effect: chat.EffectDeny, Text: "not today"}))
+	a := c.say(t, "run touch "+file, "", workertest.Say(chat.Answer{Effect: chat.EffectDeny, Text: "not today"}))
 	if _, err := os.Stat(file); err == nil {
 		t.Error("a denied command ran")
 	}
 	if q := a.Asked(); len(q) != 1 || q[0].Detail != "touch "+file || q[0].Kind != chat.AskApproval {
 		t.Errorf("asked %+v", q)
 	}
-	c.say(t, "run touch "+file, "", audience.Allow)
+	c.say(t, "run touch "+file, "", workertest.Allow)
 	if _, err := os.Stat(file); err != nil {
 		t.Error("an allowed command did not run")
 	}
 
-	a = audience.New(func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
+	a = workertest.NewHost(func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
 		<-ctx.Done() // an interrupt withdraws the question
 		return chat.Answer{}, ctx.Err()
 	})
-	cancel, result := audience.Begin(t, c.w, "run touch never", a)
+	cancel, result := workertest.Begin(t, c.w, "run touch never", a)
 	a.AwaitQuestions(t, 1)
 	cancel(errStop)
 	if err := <-result; chat.CodeOf(err) != chat.Stopped {
@@ -167,7 +167,7 @@ func (c *talk) approvals(t *testing.T) {
 
 func (c *talk) questions(t *testing.T) {
 	t.Helper()
-	a := c.say(t, "ask", "blue", audience.Say(chat.Answer{Values: map[string][]string{"0": {"blue"}}}))
+	a := c.say(t, "ask", "blue", workertest.Say(chat.Answer{Values: map[string][]string{"0": {"blue"}}}))
 	if q := a.Asked()[0]; q.Kind != chat.AskChoice || len(q.Queries) != 1 || len(q.Queries[0].Options) != 2 {
 		t.Errorf("asked %+v", q)
 	}
@@ -177,7 +177,7 @@ func (c *talk) questions(t *testing.T) {
 func (c *talk) refusedLogin(t *testing.T) {
 	t.Helper()
 	began := time.Now()
-	if _, err := audience.Prompt(t, c.w, "fail 401", nil); chat.CodeOf(err) != chat.LoggedOut {
+	if _, err := workertest.Prompt(t, c.w, "fail 401", nil); chat.CodeOf(err) != chat.LoggedOut {
 		t.Errorf("refused login: %v", err)
 	}
 	if took := time.Since(began); took > 5*time.Second {
@@ -188,14 +188,14 @@ func (c *talk) refusedLogin(t *testing.T) {
 
 func (c *talk) steer(t *testing.T) {
 	t.Helper()
-	a := audience.New(audience.Allow)
-	_, result := audience.Begin(t, c.w, "run python3 -c 'import time; time.sleep(1)' || sleep 1", a)
+	a := workertest.NewHost(workertest.Allow)
+	_, result := workertest.Begin(t, c.w, "run python3 -c 'import time; time.sleep(1)' || sleep 1", a)
 	a.AwaitQuestions(t, 1)
-	if err := c.w.Steer(t.Context(), audience.Input("say steered")); err != nil {
+	if err := c.w.Steer(t.Context(), workertest.Input("say steered")); err != nil {
 		t.Errorf("steer: %v", err)
 	}
-	if err := <-result; err != nil || !strings.Contains(a.Text(), "steered") {
-		t.Errorf("steered: %q, %v", a.Text(), err)
+	if err := <-result; err != nil || !strings.Contains(a.Blocks(), "steered") {
+		t.Errorf("steered: %q, %v", a.Blocks(), err)
 	}
 }
 

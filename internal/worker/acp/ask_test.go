@@ -23,7 +23,7 @@ const (
 
 // asked runs a turn in which the agent sends one request, and returns the
 // question that a person saw and what the agent was answered.
-func asked(t *testing.T, method, params string, answer func(chat.Question) (chat.Answer, error)) (chat.Question, string) {
+func asked(t *testing.T, method, params string, answer workertest.Answer) (chat.Question, string) {
 	t.Helper()
 	got := make(chan string, 1)
 	s := newScript(nil)
@@ -36,19 +36,14 @@ func asked(t *testing.T, method, params string, answer func(chat.Question) (chat
 		s.mu.Unlock()
 		s.line(`{"jsonrpc":"2.0","id":0,"method":%q,"params":%s}`, method, strings.NewReplacer("\n", "", "\t", "").Replace(params))
 	}
-	h := workertest.NewHost()
-	h.Answer = answer
+	h := workertest.NewHost(answer)
 	if err := mustOpen(t, s, Config{}).Prompt(t.Context(), ask("hi"), h); err != nil {
 		t.Fatal(err)
 	}
-	if len(h.Asks()) != 1 {
+	if len(h.Asked()) != 1 {
 		return chat.Question{}, <-got
 	}
-	return h.Asks()[0], <-got
-}
-
-func deciding(a chat.Answer) func(chat.Question) (chat.Answer, error) {
-	return func(chat.Question) (chat.Answer, error) { return a, nil }
+	return h.Asked()[0], <-got
 }
 
 func TestApprovalsOfRealAgents(t *testing.T) {
@@ -63,7 +58,7 @@ func TestApprovalsOfRealAgents(t *testing.T) {
 		"input":   {inputAsks, "{\n  \"b\": 1,\n  \"a\": \"x\"\n}", "", "y", ""},
 	} {
 		for _, e := range []chat.Effect{chat.EffectAllow, chat.EffectSession, chat.EffectDeny} {
-			q, got := asked(t, methodPermission, c.params, deciding(chat.Answer{Effect: e}))
+			q, got := asked(t, methodPermission, c.params, workertest.Say(chat.Answer{Effect: e}))
 			if q.Kind != chat.AskApproval || q.Detail != c.detail || q.Tool != c.tool || q.Title == "" {
 				t.Errorf("%s: asked %+v", name, q)
 			}
@@ -102,7 +97,7 @@ func TestFormsOfRealAgents(t *testing.T) {
 		"codex, denied":        {codexForm, chat.Answer{Effect: chat.EffectDeny}, `{"action":"decline"}`},
 		"codex, without a say": {codexForm, chat.Answer{}, `{"action":"decline"}`},
 	} {
-		q, got := asked(t, methodForm, c.params, deciding(c.answer))
+		q, got := asked(t, methodForm, c.params, workertest.Say(c.answer))
 		var have, want any
 		if json.Unmarshal([]byte(got), &have) != nil || json.Unmarshal([]byte(c.want), &want) != nil || !reflect.DeepEqual(have, want) {
 			t.Errorf("%s: answered %s, want %s", name, got, c.want)
@@ -119,7 +114,7 @@ func TestFormsOfEveryShape(t *testing.T) {
 		"name":{"type":"string","title":"Name"},"size":{"type":"integer"},"on":{"type":"boolean","title":"On?"},
 		"kind":{"type":"string","enum":["a","b"],"enumNames":["Alpha","Beta"]},
 		"many":{"type":"array","items":{"anyOf":[{"const":"x","title":"X"},{"const":"y","title":"Y"}]}}},"required":["name"]}}`
-	q, got := asked(t, methodForm, params, deciding(chat.Answer{Values: map[string][]string{
+	q, got := asked(t, methodForm, params, workertest.Say(chat.Answer{Values: map[string][]string{
 		"name": {"me"}, "size": {"12"}, "on": {"false"}, "kind": {"b"}, "many": {"x", "y"},
 	}}))
 	if len(q.Queries) != 5 || q.Kind != chat.AskChoice || q.Title != "Set it up" {
@@ -130,7 +125,7 @@ func TestFormsOfEveryShape(t *testing.T) {
 		t.Errorf("answered %s\nwant %s", got, want)
 	}
 	for _, bad := range []string{`{"mode":"url","url":"https://x"}`, `{}`, `[]`, `{"requestedSchema":{"properties":{"a":5}}}`} {
-		if _, got := asked(t, methodForm, bad, deciding(chat.Answer{})); !strings.Contains(got, "accept") && !strings.Contains(got, "decline") {
+		if _, got := asked(t, methodForm, bad, workertest.Say(chat.Answer{})); !strings.Contains(got, "accept") && !strings.Contains(got, "decline") {
 			t.Errorf("%s: answered %s", bad, got)
 		}
 	}
@@ -140,7 +135,7 @@ func TestAQuestionInTheFormOfPermissionsIsAQuestion(t *testing.T) {
 	t.Parallel()
 	params := `{"sessionId":"s1","toolCall":{"toolCallId":"c","title":"Which one?"},"options":[
 		{"optionId":"a","name":"Apple","kind":"allow_once"},{"optionId":"p","name":"Pear","kind":"allow_once"},{"optionId":"no","name":"None","kind":"reject_once"}]}`
-	q, got := asked(t, methodPermission, params, deciding(chat.Answer{Option: "p", Effect: chat.EffectChoose}))
+	q, got := asked(t, methodPermission, params, workertest.Say(chat.Answer{Option: "p", Effect: chat.EffectChoose}))
 	if q.Kind != chat.AskChoice || len(q.Queries) != 1 || len(q.Queries[0].Options) != 3 || !strings.Contains(got, `"optionId":"p"`) {
 		t.Errorf("asked %+v, answered %s", q, got)
 	}
@@ -152,7 +147,7 @@ func TestUnreadableRequestsAreAnswered(t *testing.T) {
 		{methodPermission, `{"options":7}`}, {methodPermission, `null`}, {"fs/read_text_file", `{"path":"/etc/passwd"}`},
 		{"terminal/create", `{}`}, {"_private/thing", `[]`},
 	} {
-		_, got := asked(t, c[0], c[1], deciding(chat.Answer{Effect: chat.EffectAllow}))
+		_, got := asked(t, c[0], c[1], workertest.Say(chat.Answer{Effect: chat.EffectAllow}))
 		if !strings.Contains(got, "cancelled") && !strings.Contains(got, "-32601") {
 			t.Errorf("%s %s: answered %s", c[0], c[1], got)
 		}
@@ -174,7 +169,7 @@ func FuzzLine(f *testing.F) {
 			fm.fill(chat.Answer{Text: "x"})
 		}
 		if n, err := decode[updateNote](b); err == nil {
-			tn := newTurn(t.Context(), workertest.NewHost(), true, nil)
+			tn := newTurn(t.Context(), workertest.NewHost(nil), true, nil)
 			defer tn.close()
 			tn.take(n.Update)
 		}

@@ -89,7 +89,7 @@ func TestTheEndOfAFastAgentIsNotLostOnASlowHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	h := &slow{Host: workertest.NewHost()}
+	h := &slow{Host: workertest.NewHost(nil)}
 	if err := w.Prompt(t.Context(), ask("burst"), h); err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestAnAgentMayDieAtAnyMoment(t *testing.T) {
 		if at == 4 {
 			go s.Close() // while the prompt is written
 		}
-		err := w.Prompt(t.Context(), ask(strings.Repeat("long ", 1000)), workertest.NewHost())
+		err := w.Prompt(t.Context(), ask(strings.Repeat("long ", 1000)), workertest.NewHost(nil))
 		if at != 3 && chat.CodeOf(err) != chat.Crashed {
 			t.Fatalf("%d: %v", at, err)
 		}
@@ -186,7 +186,7 @@ func TestInfoFollowsTheAgent(t *testing.T) {
 		s.say("ok")
 	})})
 	w := mustOpen(t, s, Config{})
-	if err := w.Prompt(t.Context(), ask("hi"), workertest.NewHost()); err != nil {
+	if err := w.Prompt(t.Context(), ask("hi"), workertest.NewHost(nil)); err != nil {
 		t.Fatal(err)
 	}
 	i := w.Info()

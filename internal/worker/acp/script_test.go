@@ -195,7 +195,7 @@ func TestOnlyAnAnswerOrAKnownReasonIsASuccess(t *testing.T) {
 			}
 		})})
 		w := mustOpen(t, s, Config{Name: "x", Command: "x", Quirks: Quirks{Speaks: true}})
-		if err := w.Prompt(t.Context(), ask("hi"), workertest.NewHost()); chat.CodeOf(err) != c.want {
+		if err := w.Prompt(t.Context(), ask("hi"), workertest.NewHost(nil)); chat.CodeOf(err) != c.want {
 			t.Errorf("%s: %v, want %s", name, err, c.want)
 		}
 	}
@@ -211,14 +211,14 @@ func TestAsidesOfTheAgentAreNoAnswer(t *testing.T) {
 		s.say(" of Go: errors")
 	}
 	s := newScript(methods{"session/prompt": does("end_turn", talk)})
-	h := workertest.NewHost()
+	h := workertest.NewHost(nil)
 	if err := mustOpen(t, s, Config{Name: "x", Command: "x", Quirks: Quirks{Speaks: true}}).Prompt(t.Context(), ask("hi"), h); err != nil {
 		t.Fatal(err)
 	}
 	if got := h.Text(); got != "Error: it was only\n\nan example of Go: errors" {
 		t.Errorf("got %q", got)
 	}
-	h = workertest.NewHost()
+	h = workertest.NewHost(nil)
 	s = newScript(methods{"session/prompt": does("end_turn", talk)})
 	if err := mustOpen(t, s, Config{}).Prompt(t.Context(), ask("hi"), h); err != nil || !strings.HasPrefix(h.Text(), "Warning: Model") {
 		t.Errorf("other agents are taken at their word: %q, %v", h.Text(), err)
@@ -235,7 +235,7 @@ func TestUsageIsPerTurn(t *testing.T) {
 	}})
 	w := mustOpen(t, s, Config{Name: "x", Command: "x", Quirks: Quirks{UsageSums: true}})
 	for range 3 {
-		h := workertest.NewHost()
+		h := workertest.NewHost(nil)
 		if err := w.Prompt(t.Context(), ask("hi"), h); err != nil {
 			t.Fatal(err)
 		}
@@ -253,12 +253,12 @@ func TestASecondPromptIsNeverSent(t *testing.T) {
 	w := mustOpen(t, s, Config{Name: "x", Command: "x", Grace: 10 * time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	first := make(chan error, 1)
-	h := workertest.NewHost()
+	h := workertest.NewHost(nil)
 	go func() { first <- w.Prompt(ctx, ask("one"), h) }()
 	for len(s.got("session/prompt")) == 0 {
 		<-time.After(time.Millisecond)
 	}
-	if err := w.Prompt(t.Context(), ask("two"), workertest.NewHost()); chat.CodeOf(err) != chat.Conflict {
+	if err := w.Prompt(t.Context(), ask("two"), workertest.NewHost(nil)); chat.CodeOf(err) != chat.Conflict {
 		t.Errorf("got %v", err)
 	}
 	cancel()
@@ -280,7 +280,7 @@ func TestALostSessionIsNoticedByAPromptToo(t *testing.T) {
 		`{"code":500,"message":"terminated"}`:                                                   chat.AgentError,
 	} {
 		w := mustOpen(t, newScript(methods{"session/prompt": fails(answer)}), Config{})
-		if err := w.Prompt(t.Context(), ask("hi"), workertest.NewHost()); chat.CodeOf(err) != want {
+		if err := w.Prompt(t.Context(), ask("hi"), workertest.NewHost(nil)); chat.CodeOf(err) != want {
 			t.Errorf("%s: %v, want %s", answer, err, want)
 		}
 	}
@@ -296,7 +296,7 @@ func TestToolsOfACancelledTurnAreClosed(t *testing.T) {
 	}})
 	w := mustOpen(t, s, Config{})
 	ctx, cancel := context.WithCancel(t.Context())
-	h := workertest.NewHost()
+	h := workertest.NewHost(nil)
 	over := make(chan error, 1)
 	go func() { over <- w.Prompt(ctx, ask("hi"), h) }()
 	for !strings.Contains(fmt.Sprint(h.Events()), "tool") {
@@ -323,7 +323,7 @@ func TestAFloodOfRequestsIsBounded(t *testing.T) {
 		}
 		s.say("done")
 	})})
-	h := workertest.NewHost()
+	h := workertest.NewHost(nil)
 	if err := mustOpen(t, s, Config{}).Prompt(t.Context(), ask("hi"), h); err != nil || h.Text() != "done" {
 		t.Errorf("%q, %v", h.Text(), err)
 	}
@@ -347,7 +347,7 @@ func TestAPromptThatIsNotReadDoesNotHang(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		err := w.Prompt(ctx, ask(strings.Repeat("x", 1<<20)), workertest.NewHost())
+		err := w.Prompt(ctx, ask(strings.Repeat("x", 1<<20)), workertest.NewHost(nil))
 		if chat.CodeOf(err) != chat.TimedOut || time.Since(began) > 4*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}

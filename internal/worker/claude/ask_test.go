@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"cligate/internal/chat"
-	"cligate/internal/sim/audience"
 	"cligate/internal/worker"
+	"cligate/internal/worker/workertest"
 )
 
 func TestAnApprovalShowsTheCommandAndDecides(t *testing.T) {
@@ -21,10 +21,10 @@ func TestAnApprovalShowsTheCommandAndDecides(t *testing.T) {
 		ran    bool
 		says   string
 	}{
-		{"once", audience.Say(chat.Answer{Option: optionAllow, Effect: chat.EffectAllow}), true, "ran: hi"},
-		{"this session", audience.Say(chat.Answer{Option: optionSession, Effect: chat.EffectSession}), true, "ran: hi"},
-		{"denied with a reason", audience.Say(chat.Answer{Effect: chat.EffectDeny, Text: "too risky"}), false, "too risky"},
-		{"no effect is no consent", audience.Say(chat.Answer{Option: optionAllow}), false, "denied"},
+		{"once", workertest.Say(chat.Answer{Option: optionAllow, Effect: chat.EffectAllow}), true, "ran: hi"},
+		{"this session", workertest.Say(chat.Answer{Option: optionSession, Effect: chat.EffectSession}), true, "ran: hi"},
+		{"denied with a reason", workertest.Say(chat.Answer{Effect: chat.EffectDeny, Text: "too risky"}), false, "too risky"},
+		{"no effect is no consent", workertest.Say(chat.Answer{Option: optionAllow}), false, "denied"},
 		{"nobody decided", func(context.Context, chat.Question) (chat.Answer, error) {
 			return chat.Answer{Effect: chat.EffectAllow}, errors.New("the database is gone")
 		}, false, "Nobody decided"},
@@ -35,7 +35,7 @@ func TestAnApprovalShowsTheCommandAndDecides(t *testing.T) {
 			w := newWorld(t, nil)
 			agent := w.open(t, nil)
 			mark := filepath.Join(w.work, "mark")
-			a, err := audience.Prompt(t, agent, "run touch "+mark+"; echo hi", tt.answer)
+			a, err := workertest.Prompt(t, agent, "run touch "+mark+"; echo hi", tt.answer)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,8 +59,8 @@ func TestAnApprovalShowsTheCommandAndDecides(t *testing.T) {
 			if _, err := os.Stat(mark); (err == nil) != tt.ran {
 				t.Errorf("ran = %v, want %v", err == nil, tt.ran)
 			}
-			if !strings.Contains(a.Text(), tt.says) {
-				t.Errorf("text = %q, want %q in it", a.Text(), tt.says)
+			if !strings.Contains(a.Blocks(), tt.says) {
+				t.Errorf("text = %q, want %q in it", a.Blocks(), tt.says)
 			}
 			w.journal(t)
 		})
@@ -70,7 +70,7 @@ func TestAnApprovalShowsTheCommandAndDecides(t *testing.T) {
 func TestTheSameCommandIsAskedAboutAgain(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, nil)
-	a, err := audience.Prompt(t, agent, "run echo hi\nrun echo hi", audience.Say(chat.Answer{Effect: chat.EffectSession}))
+	a, err := workertest.Prompt(t, agent, "run echo hi\nrun echo hi", workertest.Say(chat.Answer{Effect: chat.EffectSession}))
 	if err != nil || len(a.Asked()) != 2 {
 		t.Errorf("%d questions, %v: what holds for a session is not the agent's business", len(a.Asked()), err)
 	}
@@ -100,12 +100,12 @@ func TestQuestionsAreAnsweredByTheirText(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, nil)
-			a, err := audience.Prompt(t, w.open(t, nil), tt.script, audience.Say(tt.answer))
+			a, err := workertest.Prompt(t, w.open(t, nil), tt.script, workertest.Say(tt.answer))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a.Text() != tt.says+"|" {
-				t.Errorf("text = %q, want %q", a.Text(), tt.says)
+			if a.Blocks() != tt.says+"|" {
+				t.Errorf("text = %q, want %q", a.Blocks(), tt.says)
 			}
 			if n := len(a.Of(chat.EventTool)); n != 0 {
 				t.Error("a question is shown as a tool too")
@@ -117,7 +117,7 @@ func TestQuestionsAreAnsweredByTheirText(t *testing.T) {
 
 func TestAQuestionCarriesTheAgentsOwnOptions(t *testing.T) {
 	t.Parallel()
-	a, err := audience.Prompt(t, newWorld(t, nil).open(t, nil), "questions", audience.Say(chat.Answer{Effect: chat.EffectDeny}))
+	a, err := workertest.Prompt(t, newWorld(t, nil).open(t, nil), "questions", workertest.Say(chat.Answer{Effect: chat.EffectDeny}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,9 +137,9 @@ func TestAQuestionCarriesTheAgentsOwnOptions(t *testing.T) {
 func TestAPlanIsShownAndApproved(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, func(s *worker.Spec) { s.Mode = "plan" })
-	a, err := audience.Prompt(t, agent, "plan", audience.Allow)
-	if err != nil || a.Text() != "the plan is approved|" {
-		t.Fatalf("%q, %v", a.Text(), err)
+	a, err := workertest.Prompt(t, agent, "plan", workertest.Allow)
+	if err != nil || a.Blocks() != "the plan is approved|" {
+		t.Fatalf("%q, %v", a.Blocks(), err)
 	}
 	if q := a.Asked()[0]; q.Kind != chat.AskPlan || q.Detail != "1. look\n2. leap" || len(q.Options) != 2 {
 		t.Errorf("question = %+v", q)
@@ -151,12 +151,12 @@ func TestAnOpenQuestionIsWithdrawnWithTheTurn(t *testing.T) {
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
 	withdrawn := make(chan error, 1)
-	a := audience.New(func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
+	a := workertest.NewHost(func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
 		<-ctx.Done()
 		withdrawn <- context.Cause(ctx)
 		return chat.Answer{}, ctx.Err()
 	})
-	cancel, result := audience.Begin(t, agent, "run echo hi", a)
+	cancel, result := workertest.Begin(t, agent, "run echo hi", a)
 	a.AwaitQuestions(t, 1)
 	cancel(errStop)
 	wantCode(t, <-result, chat.Stopped)
@@ -164,8 +164,8 @@ func TestAnOpenQuestionIsWithdrawnWithTheTurn(t *testing.T) {
 	if n := len(w.journal(t, "tool")); n != 0 {
 		t.Error("it ran all the same")
 	}
-	if next, err := audience.Prompt(t, agent, "run echo hi", audience.Allow); err != nil || next.Text() != "ran: hi|" {
-		t.Errorf("%q, %v", next.Text(), err)
+	if next, err := workertest.Prompt(t, agent, "run echo hi", workertest.Allow); err != nil || next.Blocks() != "ran: hi|" {
+		t.Errorf("%q, %v", next.Blocks(), err)
 	}
 }
 
@@ -173,7 +173,7 @@ func TestAModeIsStatedAtEveryStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	first := w.open(t, func(s *worker.Spec) { s.Mode = "plan"; s.Model = "sim-small" })
-	if _, err := audience.Prompt(t, first, "say hi", nil); err != nil {
+	if _, err := workertest.Prompt(t, first, "say hi", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := first.Close(); err != nil {
@@ -182,13 +182,13 @@ func TestAModeIsStatedAtEveryStart(t *testing.T) {
 	second := w.open(t, func(s *worker.Spec) {
 		s.NativeID, s.Mode, s.Model = first.NativeID(), "plan", "sim-small"
 	})
-	a, err := audience.Prompt(t, second, "args", nil)
+	a, err := workertest.Prompt(t, second, "args", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{`"--permission-mode=plan"`, `"--model=sim-small"`, `"--resume=` + first.NativeID()} {
-		if !strings.Contains(a.Text(), want) {
-			t.Errorf("%s is not in %s", want, a.Text())
+		if !strings.Contains(a.Blocks(), want) {
+			t.Errorf("%s is not in %s", want, a.Blocks())
 		}
 	}
 }

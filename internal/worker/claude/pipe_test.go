@@ -8,24 +8,24 @@ import (
 	"time"
 
 	"cligate/internal/chat"
-	"cligate/internal/sim/audience"
 	"cligate/internal/worker"
+	"cligate/internal/worker/workertest"
 )
 
 func TestAnotherRunsResultDoesNotEndTheTurn(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	a := audience.New(nil)
-	_, result := audience.Begin(t, w, "hello", a)
+	a := workertest.NewHost(nil)
+	_, result := workertest.Begin(t, w, "hello", a)
 	m := p.hears(t)
 	p.says(t, life("another", "queued"), initLine, says("m1", "not asked"), resultLine, resultLine,
 		life(m.UUID, "queued"), life(m.UUID, "started"), initLine, says("m2", "asked"), resultLine, life(m.UUID, "completed"))
 	if err := <-result; err != nil {
 		t.Fatal(err)
 	}
-	if a.Text() != "not asked|asked|" {
-		t.Errorf("text = %q", a.Text())
+	if a.Blocks() != "not asked|asked|" {
+		t.Errorf("text = %q", a.Blocks())
 	}
 	if u := a.Of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD != 0 {
 		t.Errorf("the other run's cost is in the turn's: %+v", u[0].Usage)
@@ -35,14 +35,14 @@ func TestAnotherRunsResultDoesNotEndTheTurn(t *testing.T) {
 func TestAMessageTakenIntoAnUnaskedRunBindsIt(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
-	extra, ended := audience.New(nil), make(chan error, 1)
+	extra, ended := workertest.NewHost(nil), make(chan error, 1)
 	w := p.play(t, func(s *worker.Spec) {
 		s.Uninvited = func(context.Context) (worker.Host, func(error)) { return extra, func(err error) { ended <- err } }
 	})
 	p.says(t, life("x", "queued"), initLine, says("m1", "by myself"))
 	extra.AwaitText(t, "by myself|")
-	a := audience.New(nil)
-	_, result := audience.Begin(t, w, "hello", a)
+	a := workertest.NewHost(nil)
+	_, result := workertest.Begin(t, w, "hello", a)
 	m := p.hears(t)
 	p.says(t, life(m.UUID, "queued"), life(m.UUID, "started"), says("m2", "for you"), resultLine)
 	if err := <-result; err != nil {
@@ -51,8 +51,8 @@ func TestAMessageTakenIntoAnUnaskedRunBindsIt(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if a.Text() != "for you|" || extra.Text() != "by myself|" {
-		t.Errorf("texts = %q, %q", a.Text(), extra.Text())
+	if a.Blocks() != "for you|" || extra.Blocks() != "by myself|" {
+		t.Errorf("texts = %q, %q", a.Blocks(), extra.Blocks())
 	}
 }
 
@@ -60,20 +60,20 @@ func TestWhatComesRightAfterTheEndIsNotTheTurns(t *testing.T) {
 	t.Parallel()
 	for range 50 {
 		p := newPuppet(t)
-		extra, ended := audience.New(nil), make(chan error, 1)
+		extra, ended := workertest.NewHost(nil), make(chan error, 1)
 		w := p.play(t, func(s *worker.Spec) {
 			s.Uninvited = func(context.Context) (worker.Host, func(error)) { return extra, func(err error) { ended <- err } }
 		})
-		a := audience.New(nil)
-		_, result := audience.Begin(t, w, "hello", a)
+		a := workertest.NewHost(nil)
+		_, result := workertest.Begin(t, w, "hello", a)
 		m := p.hears(t)
 		p.says(t, life(m.UUID, "started"), initLine, says("m1", "asked"), resultLine, initLine, says("m2", "not asked"), resultLine)
 		if err := <-result; err != nil {
 			t.Fatal(err)
 		}
 		<-ended
-		if a.Text() != "asked|" || extra.Text() != "not asked|" {
-			t.Fatalf("texts = %q, %q", a.Text(), extra.Text())
+		if a.Blocks() != "asked|" || extra.Blocks() != "not asked|" {
+			t.Fatalf("texts = %q, %q", a.Blocks(), extra.Blocks())
 		}
 		_ = p.Terminate(t.Context())
 	}
@@ -85,7 +85,7 @@ func TestAnUnaskedRunEndsWithItsProcess(t *testing.T) {
 	ended := make(chan error, 2)
 	w := p.play(t, func(s *worker.Spec) {
 		s.Uninvited = func(context.Context) (worker.Host, func(error)) {
-			return audience.New(nil), func(err error) { ended <- err }
+			return workertest.NewHost(nil), func(err error) { ended <- err }
 		}
 	})
 	p.says(t, initLine)
@@ -100,15 +100,15 @@ func TestAnAgentThatDoesNotTellIsBoundByItsInit(t *testing.T) {
 	p := newPuppet(t)
 	w := p.play(t, nil)
 	for range 2 {
-		a := audience.New(nil)
-		_, result := audience.Begin(t, w, "hello", a)
+		a := workertest.NewHost(nil)
+		_, result := workertest.Begin(t, w, "hello", a)
 		p.hears(t)
 		p.says(t, initLine, says("m1", "hi"), resultLine)
-		if err := <-result; err != nil || a.Text() != "hi|" {
-			t.Fatalf("%q, %v", a.Text(), err)
+		if err := <-result; err != nil || a.Blocks() != "hi|" {
+			t.Fatalf("%q, %v", a.Blocks(), err)
 		}
 	}
-	wantCode(t, w.Steer(t.Context(), audience.Input("more")), chat.Unsupported)
+	wantCode(t, w.Steer(t.Context(), workertest.Input("more")), chat.Unsupported)
 }
 
 func TestAnAnswerInTheResultOnlyIsShown(t *testing.T) {
@@ -120,12 +120,12 @@ func TestAnAnswerInTheResultOnlyIsShown(t *testing.T) {
 		{initLine, `{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"the answer"}]}}`, resultLine},
 		{initLine, says("x", "the answer"), `{"type":"result","subtype":"success","session_id":"s","result":"the answer"}`},
 	} {
-		a := audience.New(nil)
-		_, result := audience.Begin(t, w, "hello", a)
+		a := workertest.NewHost(nil)
+		_, result := workertest.Begin(t, w, "hello", a)
 		p.hears(t)
 		p.says(t, lines...)
-		if err := <-result; err != nil || a.Text() != "the answer|" {
-			t.Errorf("%q, %v", a.Text(), err)
+		if err := <-result; err != nil || a.Blocks() != "the answer|" {
+			t.Errorf("%q, %v", a.Blocks(), err)
 		}
 	}
 }
@@ -135,14 +135,14 @@ func TestSeveralQuestionsAreOpenAtOnceAndKeptApart(t *testing.T) {
 	p := newPuppet(t)
 	w := p.play(t, nil)
 	release := make(chan struct{})
-	a := audience.New(func(_ context.Context, q chat.Question) (chat.Answer, error) {
+	a := workertest.NewHost(func(_ context.Context, q chat.Question) (chat.Answer, error) {
 		if q.Key == "u1" { // the first is answered last
 			<-release
 			return chat.Answer{Effect: chat.EffectDeny, Text: "no"}, nil
 		}
 		return chat.Answer{Effect: chat.EffectAllow}, nil
 	})
-	_, result := audience.Begin(t, w, "hello", a)
+	_, result := workertest.Begin(t, w, "hello", a)
 	m := p.hears(t)
 	second := strings.NewReplacer(`"r1"`, `"r2"`, `"u1"`, `"u2"`, `"ls"`, `"pwd"`).Replace(asksLine)
 	p.says(t, life(m.UUID, "started"), initLine, asksLine, second)
@@ -166,12 +166,12 @@ func TestAQuestionThatTheAgentTakesBackIsNotAnswered(t *testing.T) {
 	p := newPuppet(t)
 	w := p.play(t, nil)
 	taken := make(chan struct{})
-	a := audience.New(func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
+	a := workertest.NewHost(func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
 		<-ctx.Done()
 		close(taken)
 		return chat.Answer{}, ctx.Err()
 	})
-	_, result := audience.Begin(t, w, "hello", a)
+	_, result := workertest.Begin(t, w, "hello", a)
 	m := p.hears(t)
 	p.says(t, life(m.UUID, "started"), initLine, asksLine)
 	a.AwaitQuestions(t, 1)
@@ -208,7 +208,7 @@ func TestAQuestionBetweenTurnsIsAskedOrDenied(t *testing.T) {
 	t.Parallel()
 	for _, wanted := range []bool{true, false} {
 		p := newPuppet(t)
-		extra, ended := audience.New(audience.Allow), make(chan error, 1)
+		extra, ended := workertest.NewHost(workertest.Allow), make(chan error, 1)
 		p.play(t, func(s *worker.Spec) {
 			if wanted {
 				s.Uninvited = func(context.Context) (worker.Host, func(error)) { return extra, func(err error) { ended <- err } }
@@ -229,9 +229,9 @@ func TestAnAgentThatDoesNotReadDoesNotHoldAStop(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	a := audience.New(nil)
-	cancel, result := audience.Begin(t, w, strings.Repeat("long ", 1<<20), a) // more than a pipe holds
-	if _, err := p.in.Peek(1); err != nil {                                   // it has begun to write
+	a := workertest.NewHost(nil)
+	cancel, result := workertest.Begin(t, w, strings.Repeat("long ", 1<<20), a) // more than a pipe holds
+	if _, err := p.in.Peek(1); err != nil {                                     // it has begun to write
 		t.Fatal(err)
 	}
 	began := time.Now()
@@ -250,7 +250,7 @@ func TestAMessageThatWasNotBegunIsWithdrawn(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	cancel, result := audience.Begin(t, w, "hello", audience.New(nil))
+	cancel, result := workertest.Begin(t, w, "hello", workertest.NewHost(nil))
 	m := p.hears(t)
 	p.says(t, life(m.UUID, "queued"))
 	cancel(errStop)
@@ -277,8 +277,8 @@ func TestLateWordsOfACancelledTurnAreDropped(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	a := audience.New(nil)
-	cancel, result := audience.Begin(t, w, "hello", a)
+	a := workertest.NewHost(nil)
+	cancel, result := workertest.Begin(t, w, "hello", a)
 	m := p.hears(t)
 	p.says(t, life(m.UUID, "started"), initLine, says("m1", "early"))
 	a.AwaitText(t, "early|")
@@ -288,18 +288,18 @@ func TestLateWordsOfACancelledTurnAreDropped(t *testing.T) {
 	p.agrees(t, r, `{}`)
 	p.says(t, says("m3", "later"), `{"type":"result","subtype":"error_during_execution","is_error":true,"terminal_reason":"aborted_streaming","total_cost_usd":0.25}`)
 	wantCode(t, <-result, chat.Stopped)
-	if a.Text() != "early|" {
-		t.Errorf("text = %q", a.Text())
+	if a.Blocks() != "early|" {
+		t.Errorf("text = %q", a.Blocks())
 	}
 	if u := a.Of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD != 0.25 {
 		t.Errorf("the price of a cancelled turn is lost: %v", u)
 	}
-	next := audience.New(nil)
-	_, result = audience.Begin(t, w, "again", next)
+	next := workertest.NewHost(nil)
+	_, result = workertest.Begin(t, w, "again", next)
 	m = p.hears(t)
 	p.says(t, life(m.UUID, "started"), initLine, says("m4", "fresh"), resultLine)
-	if err := <-result; err != nil || next.Text() != "fresh|" {
-		t.Errorf("%q, %v", next.Text(), err)
+	if err := <-result; err != nil || next.Blocks() != "fresh|" {
+		t.Errorf("%q, %v", next.Blocks(), err)
 	}
 }
 
@@ -307,11 +307,11 @@ func TestTheEndOfTheOutputInATurnIsACrashOnce(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	_, result := audience.Begin(t, w, "hello", audience.New(nil))
+	_, result := workertest.Begin(t, w, "hello", workertest.NewHost(nil))
 	p.hears(t)
 	_ = p.Terminate(t.Context())
 	wantCode(t, <-result, chat.Crashed)
-	if err := w.Prompt(t.Context(), audience.Input("more"), audience.New(nil)); chat.CodeOf(err) != chat.Crashed {
+	if err := w.Prompt(t.Context(), workertest.Input("more"), workertest.NewHost(nil)); chat.CodeOf(err) != chat.Crashed {
 		t.Error(err)
 	}
 	if _, err := w.Set(t.Context(), chat.Settings{Model: "x"}); chat.CodeOf(err) != chat.Crashed {
@@ -324,7 +324,7 @@ func TestTheLastWordsBeforeTheEndCount(t *testing.T) {
 	for range 20 {
 		p := newPuppet(t)
 		w := p.play(t, nil)
-		_, result := audience.Begin(t, w, "hello", audience.New(nil))
+		_, result := workertest.Begin(t, w, "hello", workertest.NewHost(nil))
 		m := p.hears(t)
 		p.says(t, life(m.UUID, "started"), initLine, says("m1", "done"), resultLine)
 		_ = p.Terminate(t.Context())
@@ -338,9 +338,9 @@ func TestTurnsDoNotOverlap(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	cancel, result := audience.Begin(t, w, "hello", audience.New(nil))
+	cancel, result := workertest.Begin(t, w, "hello", workertest.NewHost(nil))
 	p.hears(t)
-	wantCode(t, w.Prompt(t.Context(), audience.Input("more"), audience.New(nil)), chat.Conflict)
+	wantCode(t, w.Prompt(t.Context(), workertest.Input("more"), workertest.NewHost(nil)), chat.Conflict)
 	_ = p.Terminate(t.Context())
 	cancel(errors.New("over"))
 	<-result

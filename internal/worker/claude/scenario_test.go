@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"cligate/internal/chat"
-	"cligate/internal/sim/audience"
 	"cligate/internal/worker"
+	"cligate/internal/worker/workertest"
 )
 
 // scenario is something to do with an agent. It is played with the real CLI to
@@ -108,23 +108,23 @@ func (s *stage) spec(sc scenario) worker.Spec {
 	return worker.Spec{Session: 1, NativeID: sc.resume, Mode: sc.mode,
 		Uninvited: func(context.Context) (worker.Host, func(error)) {
 			s.write(&s.extra, "unasked")
-			return logged{audience.New(s.decide), s, &s.extra}, func(err error) {
+			return logged{workertest.NewHost(s.decide), s, &s.extra}, func(err error) {
 				s.write(&s.extra, "end %s", chat.CodeOf(err))
 				s.ended <- err
 			}
 		}}
 }
 
-// logged is an audience whose events are written down.
+// logged is a host whose events are written down.
 type logged struct {
-	*audience.Audience
+	*workertest.Host
 	s  *stage
 	to *[]string
 }
 
 func (l logged) Emit(ctx context.Context, e chat.Event) error {
 	l.s.write(l.to, "  %s", compact(e))
-	return l.Audience.Emit(ctx, e)
+	return l.Host.Emit(ctx, e)
 }
 
 // compact is e without what is empty.
@@ -145,7 +145,7 @@ func compact(e chat.Event) string {
 	return strings.Join(parts, " ")
 }
 
-func (s *stage) host() logged { return logged{audience.New(s.decide), s, &s.lines} }
+func (s *stage) host() logged { return logged{workertest.NewHost(s.decide), s, &s.lines} }
 
 // decide answers as the scenarios want it.
 func (s *stage) decide(_ context.Context, q chat.Question) (chat.Answer, error) {
@@ -168,7 +168,7 @@ func (s *stage) decide(_ context.Context, q chat.Question) (chat.Answer, error) 
 func (s *stage) prompt(t *testing.T, text string) {
 	t.Helper()
 	s.note("prompt %q", text)
-	s.end(s.w.Prompt(t.Context(), audience.Input(text), s.host()))
+	s.end(s.w.Prompt(t.Context(), workertest.Input(text), s.host()))
 }
 
 func (s *stage) end(err error) { s.note("end %s %q", chat.CodeOf(err), chat.DetailOf(err)) }
@@ -181,7 +181,7 @@ func (s *stage) cancel(t *testing.T, text, after string) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	res := make(chan error, 1)
-	go func() { res <- s.w.Prompt(ctx, audience.Input(text), h) }() // received below
+	go func() { res <- s.w.Prompt(ctx, workertest.Input(text), h) }() // received below
 	h.AwaitText(t, after)
 	cancel(errStop)
 	s.end(<-res)
@@ -192,11 +192,11 @@ func (s *stage) cancel(t *testing.T, text, after string) {
 func (s *stage) steer(t *testing.T, text, more string) {
 	t.Helper()
 	s.note("prompt %q", text)
-	h := logged{audience.New(func(ctx context.Context, q chat.Question) (chat.Answer, error) {
-		if err := s.w.Steer(ctx, audience.Input(more)); err != nil {
+	h := logged{workertest.NewHost(func(ctx context.Context, q chat.Question) (chat.Answer, error) {
+		if err := s.w.Steer(ctx, workertest.Input(more)); err != nil {
 			t.Error(err)
 		}
 		return s.decide(ctx, q)
 	}), s, &s.lines}
-	s.end(s.w.Prompt(t.Context(), audience.Input(text), h))
+	s.end(s.w.Prompt(t.Context(), workertest.Input(text), h))
 }

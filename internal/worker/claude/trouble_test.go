@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"cligate/internal/chat"
-	"cligate/internal/sim/audience"
 	"cligate/internal/worker"
+	"cligate/internal/worker/workertest"
 )
 
 func TestFailuresOfTheModelHaveTheirClass(t *testing.T) {
@@ -36,20 +36,20 @@ func TestFailuresOfTheModelHaveTheirClass(t *testing.T) {
 		"cut":          chat.Network,
 	} {
 		began := time.Now()
-		a, err := audience.Prompt(t, agent, script, nil)
+		a, err := workertest.Prompt(t, agent, script, nil)
 		if chat.CodeOf(err) != want {
 			t.Errorf("%s: %v, want %s", script, err, want)
 		}
-		if strings.Contains(a.Text(), "API Error") || strings.Contains(a.Text(), "/login") {
-			t.Errorf("%s: the failure is shown as an answer: %q", script, a.Text())
+		if strings.Contains(a.Blocks(), "API Error") || strings.Contains(a.Blocks(), "/login") {
+			t.Errorf("%s: the failure is shown as an answer: %q", script, a.Blocks())
 		}
 		if took := time.Since(began); took > 3*time.Second {
 			t.Errorf("%s took %v", script, took)
 		}
 	}
-	a, err := audience.Prompt(t, agent, "say alive", nil)
-	if err != nil || a.Text() != "alive|" {
-		t.Errorf("after all that: %q, %v", a.Text(), err)
+	a, err := workertest.Prompt(t, agent, "say alive", nil)
+	if err != nil || a.Blocks() != "alive|" {
+		t.Errorf("after all that: %q, %v", a.Blocks(), err)
 	}
 	if n := len(w.journal(t, "start", "resume")); n != 1 {
 		t.Errorf("%d processes", n)
@@ -58,7 +58,7 @@ func TestFailuresOfTheModelHaveTheirClass(t *testing.T) {
 
 func TestALimitTellsWhenItEnds(t *testing.T) {
 	t.Parallel()
-	_, err := audience.Prompt(t, newWorld(t, nil).open(t, nil), "fail limit", nil)
+	_, err := workertest.Prompt(t, newWorld(t, nil).open(t, nil), "fail limit", nil)
 	wantCode(t, err, chat.Quota)
 	e := err.(*chat.Error) //nolint:errorlint // the test wants the very value
 	if e.After < 59*time.Minute || e.After > time.Hour || !strings.Contains(e.Detail, "resets in an hour") {
@@ -68,9 +68,9 @@ func TestALimitTellsWhenItEnds(t *testing.T) {
 
 func TestARetryIsProgressAndNotTheEnd(t *testing.T) {
 	t.Parallel()
-	a, err := audience.Prompt(t, newWorld(t, nil).open(t, nil), "fail 529 3\nsay fine", nil)
-	if err != nil || a.Text() != "fine|" {
-		t.Fatalf("%q, %v", a.Text(), err)
+	a, err := workertest.Prompt(t, newWorld(t, nil).open(t, nil), "fail 529 3\nsay fine", nil)
+	if err != nil || a.Blocks() != "fine|" {
+		t.Fatalf("%q, %v", a.Blocks(), err)
 	}
 	r := a.Of(chat.EventRetry)
 	if len(r) != 3 || r[0].Code != chat.Overloaded || r[0].Text != "529 overloaded (1/10)" {
@@ -81,7 +81,7 @@ func TestARetryIsProgressAndNotTheEnd(t *testing.T) {
 func TestAnExpiredLoginIsToldAtTheFirstRefusal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
-	a, err := audience.Prompt(t, w.open(t, nil), "fail 401", nil)
+	a, err := workertest.Prompt(t, w.open(t, nil), "fail 401", nil)
 	wantCode(t, err, chat.LoggedOut)
 	if n := len(a.Of(chat.EventRetry)); n != 1 {
 		t.Errorf("%d refusals were waited for", n)
@@ -95,9 +95,9 @@ func TestGarbageIsSkippedAndStrangeRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
-	a, err := audience.Prompt(t, agent, "say before\ngarbage\nsay after", nil)
-	if err != nil || a.Text() != "before|after|" {
-		t.Errorf("%q, %v", a.Text(), err)
+	a, err := workertest.Prompt(t, agent, "say before\ngarbage\nsay after", nil)
+	if err != nil || a.Blocks() != "before|after|" {
+		t.Errorf("%q, %v", a.Blocks(), err)
 	}
 	if id := agent.NativeID(); id == "" {
 		t.Error("an empty id took the place of a known one")
@@ -108,29 +108,29 @@ func TestGarbageIsSkippedAndStrangeRequestsAreAnswered(t *testing.T) {
 func TestALineOverTheCapIsSkipped(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, func(c *Config) { c.MaxLine = 1 << 20 }).open(t, nil)
-	a, err := audience.Prompt(t, agent, "say before\nbigline 12\nsay after", nil)
-	if err != nil || a.Text() != "before|after|" {
-		t.Errorf("%q, %v", a.Text(), err)
+	a, err := workertest.Prompt(t, agent, "say before\nbigline 12\nsay after", nil)
+	if err != nil || a.Blocks() != "before|after|" {
+		t.Errorf("%q, %v", a.Blocks(), err)
 	}
 	if n := a.Of(chat.EventNotice); len(n) != 1 || !strings.Contains(n[0].Text, "12 MiB") {
 		t.Errorf("notices = %v", n)
 	}
-	a, err = audience.Prompt(t, agent, "say told\nbigline 3 result", nil)
-	if err != nil || a.Text() != "told|" {
-		t.Errorf("a result over the cap: %q, %v", a.Text(), err)
+	a, err = workertest.Prompt(t, agent, "say told\nbigline 3 result", nil)
+	if err != nil || a.Blocks() != "told|" {
+		t.Errorf("a result over the cap: %q, %v", a.Blocks(), err)
 	}
 }
 
 func TestMemoryIsBoundedWhateverTheAgentPrints(t *testing.T) { //nolint:paralleltest // it measures memory
 	agent := newWorld(t, nil).open(t, nil)
-	if _, err := audience.Prompt(t, agent, "say warm", nil); err != nil {
+	if _, err := workertest.Prompt(t, agent, "say warm", nil); err != nil {
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	if a, err := audience.Prompt(t, agent, "bigline 60\nstderr 300\nbigline 60\nsay after", nil); err != nil || a.Text() != "after|" {
-		t.Fatalf("%q, %v", a.Text(), err)
+	if a, err := workertest.Prompt(t, agent, "bigline 60\nstderr 300\nbigline 60\nsay after", nil); err != nil || a.Blocks() != "after|" {
+		t.Fatalf("%q, %v", a.Blocks(), err)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
@@ -145,11 +145,11 @@ func TestArgumentsNeverCarryWhatAUserWrote(t *testing.T) {
 	agent := w.open(t, nil)
 	want := ""
 	for _, text := range []string{"--dangerously-skip-permissions", "-c x=y", "--", "@file", "- item", "-h\nargs"} {
-		a, err := audience.Prompt(t, agent, text+"\nargs", nil)
+		a, err := workertest.Prompt(t, agent, text+"\nargs", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, args, _ := strings.Cut(a.Text(), "args: ")
+		_, args, _ := strings.Cut(a.Blocks(), "args: ")
 		args, _, _ = strings.Cut(args, "|")
 		if want == "" {
 			want = args
@@ -183,11 +183,11 @@ func TestTheAgentSeesOnlyItsOwnEnvironment(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:2")
 	t.Setenv("WANTED", "yes")
 	w := newWorld(t, func(c *Config) { c.Env = append(c.Env, "WANTED", "SET=here") })
-	a, err := audience.Prompt(t, w.open(t, nil), "env", nil)
+	a, err := workertest.Prompt(t, w.open(t, nil), "env", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := strings.Fields(strings.Trim(strings.TrimPrefix(a.Text(), "env:"), "|"))
+	names := strings.Fields(strings.Trim(strings.TrimPrefix(a.Blocks(), "env:"), "|"))
 	for _, n := range []string{"ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR", "HTTPS_PROXY", "WANTED", "SET", "PATH", "DISABLE_AUTOUPDATER", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"} {
 		if !slices.Contains(names, n) {
 			t.Errorf("%s is missing", n)
@@ -207,12 +207,12 @@ func TestSettingsApplyNowOrWithTheNextTurn(t *testing.T) {
 	if applied, err := agent.Set(t.Context(), chat.Settings{Model: "sim-small", Mode: "acceptEdits"}); err != nil || applied != chat.AppliedNow {
 		t.Fatalf("%v, %v", applied, err)
 	}
-	a, err := audience.Prompt(t, agent, "say hi", nil)
+	a, err := workertest.Prompt(t, agent, "say hi", nil)
 	if err != nil || a.Of(chat.EventUsage)[0].Usage.Model != "sim-small" || agent.Info().Model != "sim-small" {
 		t.Errorf("model = %q, %v", agent.Info().Model, err)
 	}
-	b := audience.New(nil)
-	cancel, result := audience.Begin(t, agent, "hang", b)
+	b := workertest.NewHost(nil)
+	cancel, result := workertest.Begin(t, agent, "hang", b)
 	b.Await(t, "start", func(es []chat.Event) bool { return len(es) > 0 })
 	if applied, err := agent.Set(t.Context(), chat.Settings{}); err != nil || applied != chat.AppliedNext {
 		t.Errorf("%v, %v", applied, err)
@@ -291,12 +291,12 @@ func TestManySessionsDoNotMix(t *testing.T) {
 	for i := range 4 {
 		agent := w.open(t, func(s *worker.Spec) { s.Session = int64(i) })
 		go func() { // its result is received below
-			a, err := audience.Prompt(t, agent, fmt.Sprintf("stream 20 2\nsay number %d", i), nil)
+			a, err := workertest.Prompt(t, agent, fmt.Sprintf("stream 20 2\nsay number %d", i), nil)
 			if err != nil {
 				results <- err.Error()
 				return
 			}
-			results <- strings.Split(a.Text(), "|")[1]
+			results <- strings.Split(a.Blocks(), "|")[1]
 		}()
 	}
 	var got []string

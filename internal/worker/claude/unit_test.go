@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
-	"cligate/internal/sim/audience"
+	"cligate/internal/worker/workertest"
 )
 
 func TestTextThatIsRepeatedAfterAFailedCallIsShownOnce(t *testing.T) {
@@ -145,7 +145,7 @@ func TestTheWordsOfAFailureAreBounded(t *testing.T) {
 
 func TestAPlanOfTheTodoToolIsAPlan(t *testing.T) {
 	t.Parallel()
-	a := audience.New(nil)
+	a := workertest.NewHost(nil)
 	r := newRun(t.Context(), a, slog.New(slog.DiscardHandler))
 	r.toolStarted(block{Name: toolTodo, Input: json.RawMessage(`{"todos":[{"content":"look","status":"completed"},{"content":"leap","status":"pending"}]}`)})
 	p := a.Of(chat.EventPlan)
@@ -158,13 +158,13 @@ func TestASubAgentsWordsAreNotTheAnswer(t *testing.T) {
 	t.Parallel()
 	p := newPuppet(t)
 	w := p.play(t, nil)
-	a := audience.New(nil)
-	_, result := audience.Begin(t, w, "hello", a)
+	a := workertest.NewHost(nil)
+	_, result := workertest.Begin(t, w, "hello", a)
 	m := p.hears(t)
 	inner := strings.Replace(says("m1", "from the sub-agent"), `"session_id"`, `"parent_tool_use_id":"u1","session_id"`, 1)
 	p.says(t, life(m.UUID, "started"), initLine, inner, says("m2", "the answer"), resultLine)
-	if err := <-result; err != nil || a.Text() != "the answer|" {
-		t.Errorf("%q, %v", a.Text(), err)
+	if err := <-result; err != nil || a.Blocks() != "the answer|" {
+		t.Errorf("%q, %v", a.Blocks(), err)
 	}
 }
 
@@ -184,7 +184,7 @@ func FuzzOutputOfTheAgent(f *testing.F) {
 		w.link = newLink(p, w.gone, time.Millisecond, w.log)
 		w.asks = &asks{link: w.link, log: w.log, open: map[string]context.CancelCauseFunc{}}
 		rd := &reader{Worker: w}
-		tn := newTurn(t.Context(), audience.New(nil), "mine")
+		tn := newTurn(t.Context(), workertest.NewHost(nil), "mine")
 		close(tn.sent)
 		w.known.turn = tn
 		rd.line([]byte(life("mine", "started")))

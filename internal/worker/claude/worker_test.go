@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"cligate/internal/chat"
-	"cligate/internal/sim/audience"
 	"cligate/internal/worker"
+	"cligate/internal/worker/workertest"
 )
 
 var errStop = chat.E(chat.Stopped, "", nil)
@@ -20,15 +20,15 @@ func TestTwoTurnsShareOneProcessAndItsContext(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
-	if _, err := audience.Prompt(t, agent, "remember the word plum", nil); err != nil {
+	if _, err := workertest.Prompt(t, agent, "remember the word plum", nil); err != nil {
 		t.Fatal(err)
 	}
-	got, err := audience.Prompt(t, agent, "what was the word?", nil)
+	got, err := workertest.Prompt(t, agent, "what was the word?", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Text() != "the word was plum|" {
-		t.Errorf("answer = %q", got.Text())
+	if got.Blocks() != "the word was plum|" {
+		t.Errorf("answer = %q", got.Blocks())
 	}
 	if starts := w.journal(t, "start", "resume"); len(starts) != 1 {
 		t.Errorf("%d processes, want 1", len(starts))
@@ -43,7 +43,7 @@ func TestTheSessionIsTheSeedAndSurvivesAKill(t *testing.T) {
 	if first.NativeID() != "" {
 		t.Errorf("id %q before the agent said one", first.NativeID())
 	}
-	a, err := audience.Prompt(t, first, "remember the word plum", nil)
+	a, err := workertest.Prompt(t, first, "remember the word plum", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,9 +57,9 @@ func TestTheSessionIsTheSeedAndSurvivesAKill(t *testing.T) {
 	<-first.Done()
 
 	second := w.open(t, func(s *worker.Spec) { s.Seed, s.Begun, s.NativeID = seed, true, seed })
-	a, err = audience.Prompt(t, second, "what was the word?", nil)
-	if err != nil || a.Text() != "the word was plum|" {
-		t.Errorf("answer = %q, %v", a.Text(), err)
+	a, err = workertest.Prompt(t, second, "what was the word?", nil)
+	if err != nil || a.Blocks() != "the word was plum|" {
+		t.Errorf("answer = %q, %v", a.Blocks(), err)
 	}
 	if n := len(a.Of(chat.EventSession)); n != 0 {
 		t.Errorf("%d session events for a known id", n)
@@ -79,7 +79,7 @@ func TestASeedThatMayBeKnownIsOpenedEitherWay(t *testing.T) {
 	w := newWorld(t, nil)
 	seed := uuid.NewString()
 	known := w.open(t, func(s *worker.Spec) { s.Seed = seed })
-	if _, err := audience.Prompt(t, known, "remember the word plum", nil); err != nil {
+	if _, err := workertest.Prompt(t, known, "remember the word plum", nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := known.Close(); err != nil {
@@ -91,12 +91,12 @@ func TestASeedThatMayBeKnownIsOpenedEitherWay(t *testing.T) {
 		"begun, but nothing reached the agent yet": {Seed: uuid.NewString(), Begun: true},
 	} {
 		agent := w.open(t, func(s *worker.Spec) { s.Seed, s.Begun = spec.Seed, spec.Begun })
-		a, err := audience.Prompt(t, agent, "what was the word?", nil)
+		a, err := workertest.Prompt(t, agent, "what was the word?", nil)
 		if err != nil || agent.NativeID() != spec.Seed {
 			t.Errorf("%s: id %q, want %q; %v", name, agent.NativeID(), spec.Seed, err)
 		}
-		if spec.Seed == seed && a.Text() != "the word was plum|" {
-			t.Errorf("%s: the context is lost: %q", name, a.Text())
+		if spec.Seed == seed && a.Blocks() != "the word was plum|" {
+			t.Errorf("%s: the context is lost: %q", name, a.Blocks())
 		}
 		if err := agent.Close(); err != nil {
 			t.Error(err)
@@ -126,12 +126,12 @@ func TestOnlyAnUnknownSessionIsALostOne(t *testing.T) {
 func TestTheAnswerIsShownOnce(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, nil)
-	a, err := audience.Prompt(t, agent, "say one two three\nthink hard\nsay four", nil)
+	a, err := workertest.Prompt(t, agent, "say one two three\nthink hard\nsay four", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if a.Text() != "one two three|four|" {
-		t.Errorf("answer = %q", a.Text())
+	if a.Blocks() != "one two three|four|" {
+		t.Errorf("answer = %q", a.Blocks())
 	}
 	if th := a.Of(chat.EventThought); len(th) != 1 || th[0].Text != "hard" {
 		t.Errorf("thoughts = %v", th)
@@ -145,7 +145,7 @@ func TestUsageIsTheTurnsOwn(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, nil)
 	for range 3 {
-		a, err := audience.Prompt(t, agent, "say hi", nil)
+		a, err := workertest.Prompt(t, agent, "say hi", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,7 +160,7 @@ func TestUsageIsTheTurnsOwn(t *testing.T) {
 	}
 	// The agent counts anew after /clear, and the id changes with it.
 	before := agent.NativeID()
-	a, err := audience.Prompt(t, agent, "/clear", nil)
+	a, err := workertest.Prompt(t, agent, "/clear", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +177,8 @@ func TestACancelEndsTheTurnAndKeepsTheProcess(t *testing.T) {
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
 	for _, script := range []string{"stream 1000 20", "run sleep 60", "hang"} {
-		a := audience.New(audience.Allow)
-		cancel, result := audience.Begin(t, agent, script, a)
+		a := workertest.NewHost(workertest.Allow)
+		cancel, result := workertest.Begin(t, agent, script, a)
 		a.Await(t, "start", func(es []chat.Event) bool { return len(es) > 1 || script == "hang" && len(es) > 0 })
 		if strings.HasPrefix(script, "run") {
 			waitFor(t, "tool", func() bool { return len(w.journal(t, "tool")) > 0 })
@@ -191,9 +191,9 @@ func TestACancelEndsTheTurnAndKeepsTheProcess(t *testing.T) {
 		if took := time.Since(began); took > 1500*time.Millisecond {
 			t.Errorf("%s: stopping took %v", script, took)
 		}
-		next, err := audience.Prompt(t, agent, "say alive", nil)
-		if err != nil || next.Text() != "alive|" {
-			t.Errorf("after %s: %q, %v", script, next.Text(), err)
+		next, err := workertest.Prompt(t, agent, "say alive", nil)
+		if err != nil || next.Blocks() != "alive|" {
+			t.Errorf("after %s: %q, %v", script, next.Blocks(), err)
 		}
 	}
 	if n := len(w.journal(t, "start", "resume")); n != 1 {
@@ -205,8 +205,8 @@ func TestAnAgentThatDoesNotObeyIsEnded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *Config) { c.Grace = 200 * time.Millisecond })
 	agent := w.open(t, nil)
-	a := audience.New(nil)
-	cancel, result := audience.Begin(t, agent, "child\ndeaf\nstream 10000 20", a)
+	a := workertest.NewHost(nil)
+	cancel, result := workertest.Begin(t, agent, "child\ndeaf\nstream 10000 20", a)
 	a.AwaitText(t, "tick")
 	began := time.Now()
 	cancel(errStop)
@@ -220,7 +220,7 @@ func TestAnAgentThatDoesNotObeyIsEnded(t *testing.T) {
 			t.Errorf("child %d is alive", c.Pid)
 		}
 	}
-	_, err := audience.Prompt(t, agent, "say hi", nil)
+	_, err := workertest.Prompt(t, agent, "say hi", nil)
 	wantCode(t, err, chat.Crashed)
 }
 
@@ -233,13 +233,13 @@ func TestADeathInTheMiddleOfATurnIsACrash(t *testing.T) {
 		<-agent.Done()
 		cleaned <- agent.Close()
 	}()
-	a, err := audience.Prompt(t, agent, "say half\nstderr 3\ndie 3", nil)
+	a, err := workertest.Prompt(t, agent, "say half\nstderr 3\ndie 3", nil)
 	wantCode(t, err, chat.Crashed)
 	if err := <-cleaned; err != nil {
 		t.Error(err)
 	}
-	if a.Text() != "half|" {
-		t.Errorf("what was said before is lost: %q", a.Text())
+	if a.Blocks() != "half|" {
+		t.Errorf("what was said before is lost: %q", a.Blocks())
 	}
 	if !strings.Contains(err.Error(), "exit code 3") || !strings.Contains(err.Error(), "complaint 2") {
 		t.Errorf("the log is not told why: %v", err)
@@ -248,38 +248,38 @@ func TestADeathInTheMiddleOfATurnIsACrash(t *testing.T) {
 		t.Errorf("stderr is shown: %q", chat.DetailOf(err))
 	}
 	again := w.open(t, func(s *worker.Spec) { s.NativeID = agent.NativeID() })
-	if a, err := audience.Prompt(t, again, "say back", nil); err != nil || a.Text() != "back|" {
-		t.Errorf("%q, %v", a.Text(), err)
+	if a, err := workertest.Prompt(t, again, "say back", nil); err != nil || a.Blocks() != "back|" {
+		t.Errorf("%q, %v", a.Blocks(), err)
 	}
 }
 
 func TestWhatTheAgentStartsByItselfIsATurnOfItsOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
-	extra := audience.New(nil)
+	extra := workertest.NewHost(nil)
 	ended := make(chan error, 4)
 	agent := w.open(t, func(s *worker.Spec) {
 		s.Uninvited = func(context.Context) (worker.Host, func(error)) {
 			return extra, func(err error) { ended <- err }
 		}
 	})
-	a, err := audience.Prompt(t, agent, "bg 50 it is done\nlater 300 by the way\nsay started", nil)
-	if err != nil || a.Text() != "started|" {
-		t.Fatalf("%q, %v", a.Text(), err)
+	a, err := workertest.Prompt(t, agent, "bg 50 it is done\nlater 300 by the way\nsay started", nil)
+	if err != nil || a.Blocks() != "started|" {
+		t.Fatalf("%q, %v", a.Blocks(), err)
 	}
 	for range 2 {
 		if err := <-ended; err != nil {
 			t.Errorf("end = %v", err)
 		}
 	}
-	if extra.Text() != "it is done|by the way|" {
-		t.Errorf("unasked text = %q", extra.Text())
+	if extra.Blocks() != "it is done|by the way|" {
+		t.Errorf("unasked text = %q", extra.Blocks())
 	}
 	if u := extra.Of(chat.EventUsage); len(u) != 1 || u[0].Usage.CostUSD > 0.0101 {
 		t.Errorf("usage = %v", u)
 	}
-	if a, err := audience.Prompt(t, agent, "say next", nil); err != nil || a.Text() != "next|" {
-		t.Errorf("%q, %v", a.Text(), err)
+	if a, err := workertest.Prompt(t, agent, "say next", nil); err != nil || a.Blocks() != "next|" {
+		t.Errorf("%q, %v", a.Blocks(), err)
 	}
 }
 
@@ -287,12 +287,12 @@ func TestUnaskedWorkThatNobodyWantsIsDropped(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
-	if _, err := audience.Prompt(t, agent, "bg 1 it is done\nslow 100\nsay started", nil); err != nil {
+	if _, err := workertest.Prompt(t, agent, "bg 1 it is done\nslow 100\nsay started", nil); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, "the second run", func() bool { return len(w.journal(t, "result")) == 2 })
-	if a, err := audience.Prompt(t, agent, "say next", nil); err != nil || a.Text() != "next|" {
-		t.Errorf("%q, %v", a.Text(), err)
+	if a, err := workertest.Prompt(t, agent, "say next", nil); err != nil || a.Blocks() != "next|" {
+		t.Errorf("%q, %v", a.Blocks(), err)
 	}
 }
 
@@ -302,16 +302,16 @@ func TestACancelledTurnLeavesNothingThatComesLater(t *testing.T) {
 	agent := w.open(t, func(s *worker.Spec) {
 		s.Uninvited = func(context.Context) (worker.Host, func(error)) {
 			t.Error("the agent came back with the work of a cancelled turn")
-			return audience.New(nil), func(error) {}
+			return workertest.NewHost(nil), func(error) {}
 		}
 	})
-	a := audience.New(nil)
-	cancel, result := audience.Begin(t, agent, "bg 500 late\nsay x\nhang", a)
+	a := workertest.NewHost(nil)
+	cancel, result := workertest.Begin(t, agent, "bg 500 late\nsay x\nhang", a)
 	a.AwaitText(t, "x")
 	cancel(errStop)
 	wantCode(t, <-result, chat.Stopped)
-	if a, err := audience.Prompt(t, agent, "slow 700\nsay next", nil); err != nil || a.Text() != "next|" {
-		t.Errorf("%q, %v", a.Text(), err)
+	if a, err := workertest.Prompt(t, agent, "slow 700\nsay next", nil); err != nil || a.Blocks() != "next|" {
+		t.Errorf("%q, %v", a.Blocks(), err)
 	}
 }
 
@@ -319,9 +319,9 @@ func TestASecondResultDoesNotChangeTheFirst(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, nil)
 	for range 3 {
-		a, err := audience.Prompt(t, agent, "double\nsay fine", nil)
-		if err != nil || a.Text() != "fine|" {
-			t.Fatalf("%q, %v", a.Text(), err)
+		a, err := workertest.Prompt(t, agent, "double\nsay fine", nil)
+		if err != nil || a.Blocks() != "fine|" {
+			t.Fatalf("%q, %v", a.Blocks(), err)
 		}
 	}
 }
@@ -329,9 +329,9 @@ func TestASecondResultDoesNotChangeTheFirst(t *testing.T) {
 func TestAReportOfCompactionDoesNotEndTheTurn(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, nil)
-	a, err := audience.Prompt(t, agent, "say before\ncompact\ntool 1\nsay after", nil)
-	if err != nil || a.Text() != "before|after|" {
-		t.Fatalf("%q, %v", a.Text(), err)
+	a, err := workertest.Prompt(t, agent, "say before\ncompact\ntool 1\nsay after", nil)
+	if err != nil || a.Blocks() != "before|after|" {
+		t.Fatalf("%q, %v", a.Blocks(), err)
 	}
 }
 
@@ -345,26 +345,26 @@ func TestASteeredMessageBelongsToTheTurn(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, nil)
 			agent := w.open(t, nil)
-			if err := agent.Steer(t.Context(), audience.Input("say too early")); chat.CodeOf(err) != chat.Unsupported && chat.CodeOf(err) != chat.Conflict {
+			if err := agent.Steer(t.Context(), workertest.Input("say too early")); chat.CodeOf(err) != chat.Unsupported && chat.CodeOf(err) != chat.Conflict {
 				t.Errorf("steering nothing: %v", err)
 			}
-			a := audience.New(audience.Allow)
-			_, result := audience.Begin(t, agent, script, a)
+			a := workertest.NewHost(workertest.Allow)
+			_, result := workertest.Begin(t, agent, script, a)
 			a.Await(t, "work", func(es []chat.Event) bool { return len(es) > 2 })
-			if err := agent.Steer(t.Context(), audience.Input("say steered")); err != nil {
+			if err := agent.Steer(t.Context(), workertest.Input("say steered")); err != nil {
 				t.Fatal(err)
 			}
 			if err := <-result; err != nil {
 				t.Fatal(err)
 			}
-			if !strings.Contains(a.Text(), "steered") {
-				t.Errorf("text = %q", a.Text())
+			if !strings.Contains(a.Blocks(), "steered") {
+				t.Errorf("text = %q", a.Blocks())
 			}
 			if n := len(a.Of(chat.EventUsage)); n != 1 {
 				t.Errorf("%d usage events", n)
 			}
-			if next, err := audience.Prompt(t, agent, "say next", nil); err != nil || next.Text() != "next|" {
-				t.Errorf("%q, %v", next.Text(), err)
+			if next, err := workertest.Prompt(t, agent, "say next", nil); err != nil || next.Blocks() != "next|" {
+				t.Errorf("%q, %v", next.Blocks(), err)
 			}
 		})
 	}
@@ -374,16 +374,16 @@ func TestACancelTakesSteeredMessagesAlong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
-	a := audience.New(nil)
-	cancel, result := audience.Begin(t, agent, "stream 1000 20", a)
+	a := workertest.NewHost(nil)
+	cancel, result := workertest.Begin(t, agent, "stream 1000 20", a)
 	a.Await(t, "text", func(es []chat.Event) bool { return len(es) > 2 })
-	if err := agent.Steer(t.Context(), audience.Input("run touch never")); err != nil {
+	if err := agent.Steer(t.Context(), workertest.Input("run touch never")); err != nil {
 		t.Fatal(err)
 	}
 	cancel(errStop)
 	wantCode(t, <-result, chat.Stopped)
-	if next, err := audience.Prompt(t, agent, "say next", nil); err != nil || next.Text() != "next|" {
-		t.Errorf("%q, %v", next.Text(), err)
+	if next, err := workertest.Prompt(t, agent, "say next", nil); err != nil || next.Blocks() != "next|" {
+		t.Errorf("%q, %v", next.Blocks(), err)
 	}
 	if n := len(w.journal(t, "ask")); n != 0 {
 		t.Errorf("the withdrawn message ran")
@@ -395,7 +395,7 @@ func TestNothingToReadIsNotSent(t *testing.T) {
 	w := newWorld(t, nil)
 	agent := w.open(t, nil)
 	for _, text := range []string{"", "  \n\t", "\u200b\u200d\ufeff"} {
-		if _, err := audience.Prompt(t, agent, text, nil); chat.CodeOf(err) != chat.Invalid {
+		if _, err := workertest.Prompt(t, agent, text, nil); chat.CodeOf(err) != chat.Invalid {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -407,11 +407,11 @@ func TestNothingToReadIsNotSent(t *testing.T) {
 func TestCloseMayBeCalledTwiceAndInTheMiddleOfATurn(t *testing.T) {
 	t.Parallel()
 	agent := newWorld(t, nil).open(t, nil)
-	a := audience.New(func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
+	a := workertest.NewHost(func(ctx context.Context, _ chat.Question) (chat.Answer, error) {
 		<-ctx.Done()
 		return chat.Answer{}, ctx.Err()
 	})
-	_, result := audience.Begin(t, agent, "run sleep 60", a)
+	_, result := workertest.Begin(t, agent, "run sleep 60", a)
 	a.AwaitQuestions(t, 1)
 	for range 2 {
 		if err := agent.Close(); err != nil {

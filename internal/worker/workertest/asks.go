@@ -1,6 +1,7 @@
 package workertest
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -23,14 +24,13 @@ func option(t *testing.T, q chat.Question, e chat.Effect) chat.Option {
 // decide runs the approval turn and answers with an effect.
 func (k Kit) decide(t *testing.T, w worker.Worker, e chat.Effect) *Host {
 	t.Helper()
-	h := NewHost()
-	h.Answer = func(q chat.Question) (chat.Answer, error) {
+	h := NewHost(func(_ context.Context, q chat.Question) (chat.Answer, error) {
 		return chat.Answer{Option: option(t, q, e).ID, Effect: e, Text: "not today"}, nil
-	}
+	})
 	if err := prompt(t, w, k.Say[Approval], h).wait(t); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(h.Asks()); n != 1 {
+	if n := len(h.Asked()); n != 1 {
 		t.Fatalf("asked %d times", n)
 	}
 	return h
@@ -46,7 +46,7 @@ func toolDone(h *Host) (done bool) {
 func approve(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
 	h := k.decide(t, w, chat.EffectAllow)
-	q := h.Asks()[0]
+	q := h.Asked()[0]
 	if q.Kind != chat.AskApproval || q.Key == "" || q.Detail == "" {
 		t.Errorf("asked %+v", q)
 	}
@@ -63,7 +63,7 @@ func approveSession(t *testing.T, k Kit) {
 	}
 	// The agent must ask again: the rule is the gateway's own.
 	second := k.decide(t, w, chat.EffectAllow)
-	if a, b := first.Asks()[0], second.Asks()[0]; a.Key == b.Key {
+	if a, b := first.Asked()[0], second.Asked()[0]; a.Key == b.Key {
 		t.Errorf("two requests have one key %q", a.Key)
 	} else if a.Detail != b.Detail || a.Tool != b.Tool {
 		t.Errorf("the same request reads differently: %q %q", a.Detail, b.Detail)
@@ -80,8 +80,7 @@ func deny(t *testing.T, k Kit) {
 
 func nobodyDecided(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
-	h := NewHost()
-	h.Answer = func(chat.Question) (chat.Answer, error) { return chat.Answer{}, errNobody }
+	h := NewHost(Nobody)
 	_ = prompt(t, w, k.Say[Approval], h).wait(t) // how the agent takes it is its own affair
 	if toolDone(h) {
 		t.Error("the tool ran")
@@ -92,11 +91,10 @@ func nobodyDecided(t *testing.T, k Kit) {
 // choice answers a question with the option of that label.
 func choice(t *testing.T, label string) *Host {
 	t.Helper()
-	h := NewHost()
-	h.Answer = func(q chat.Question) (chat.Answer, error) {
+	return NewHost(func(ctx context.Context, q chat.Question) (chat.Answer, error) {
 		if q.Kind != chat.AskChoice || len(q.Queries) == 0 {
 			t.Errorf("asked %+v", q)
-			return chat.Answer{}, errNobody
+			return Nobody(ctx, q)
 		}
 		for _, o := range q.Queries[0].Options {
 			if o.Label == label {
@@ -104,8 +102,7 @@ func choice(t *testing.T, label string) *Host {
 			}
 		}
 		return chat.Answer{Effect: chat.EffectChoose, Text: label, Values: map[string][]string{q.Queries[0].ID: {label}}}, nil
-	}
-	return h
+	})
 }
 
 func question(t *testing.T, k Kit) {
@@ -115,7 +112,7 @@ func question(t *testing.T, k Kit) {
 		if err := prompt(t, w, k.Say[Question], h).wait(t); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(h.Text(), colour) || len(h.Asks()) != 1 {
+		if !strings.Contains(h.Text(), colour) || len(h.Asked()) != 1 {
 			t.Errorf("answered %s: %s", colour, h.Text())
 		}
 	}
@@ -127,7 +124,7 @@ func freeAnswer(t *testing.T, k Kit) {
 	if err := prompt(t, w, k.Say[FreeAnswer], h).wait(t); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(h.Text(), "ultraviolet") || !h.Asks()[0].Queries[0].Free {
+	if !strings.Contains(h.Text(), "ultraviolet") || !h.Asked()[0].Queries[0].Free {
 		t.Errorf("answered in own words: %s", h.Text())
 	}
 }

@@ -23,8 +23,6 @@ func probe(t *testing.T, k Kit) {
 	}
 }
 
-func input(text string) chat.Input { return chat.Input{Pieces: []chat.Piece{{Text: text}}} }
-
 // toQueue reports whether an error of Steer sends the message to the queue.
 func toQueue(err error) bool {
 	code := chat.CodeOf(err)
@@ -33,17 +31,17 @@ func toQueue(err error) bool {
 
 func steerIdle(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
-	if err := w.Steer(t.Context(), input(k.Say[Recall])); !toQueue(err) {
+	if err := w.Steer(t.Context(), Input(k.Say[Recall])); !toQueue(err) {
 		t.Errorf("nothing runs: %v", err)
 	}
 	say(t, w, k.Say[Recall])
-	if err := w.Steer(t.Context(), input(k.Say[Recall])); !toQueue(err) {
+	if err := w.Steer(t.Context(), Input(k.Say[Recall])); !toQueue(err) {
 		t.Errorf("the turn is over: %v", err)
 	}
 	if err := w.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := w.Steer(t.Context(), input(k.Say[Recall])); !toQueue(err) {
+	if err := w.Steer(t.Context(), Input(k.Say[Recall])); !toQueue(err) {
 		t.Errorf("the worker is closed: %v", err)
 	}
 }
@@ -55,10 +53,10 @@ func steerBusy(t *testing.T, k Kit) {
 		t.Fatal(err)
 	}
 	w := k.open(t, d, "")
-	h := NewHost()
+	h := NewHost(nil)
 	r := prompt(t, w, k.Say[Stream], h)
-	h.until(t, "text", func() bool { return h.Text() != "" })
-	if err := w.Steer(t.Context(), input(k.Say[Recall])); (err == nil) != tr.Steer || err != nil && !toQueue(err) {
+	h.AwaitText(t, "")
+	if err := w.Steer(t.Context(), Input(k.Say[Recall])); (err == nil) != tr.Steer || err != nil && !toQueue(err) {
 		t.Errorf("traits %+v, steered: %v", tr, err)
 	}
 	if err := r.wait(t); err != nil {
@@ -91,7 +89,7 @@ func closed(t *testing.T, k Kit) {
 		t.Error(err)
 	}
 	wantDone(t, w)
-	if err := prompt(t, w, k.Say[Recall], NewHost()).wait(t); err == nil {
+	if err := prompt(t, w, k.Say[Recall], NewHost(nil)).wait(t); err == nil {
 		t.Error("a closed worker answered")
 	}
 	if _, err := w.Set(t.Context(), chat.Settings{Model: "x"}); err == nil {

@@ -33,7 +33,7 @@ func twoTurns(t *testing.T, k Kit) {
 
 func idKnown(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
-	h := NewHost()
+	h := NewHost(nil)
 	if err := prompt(t, w, k.Say[Recall], h).wait(t); err != nil {
 		t.Fatal(err)
 	}
@@ -102,9 +102,9 @@ func killInTurn(t *testing.T, k Kit) {
 	d := k.Driver(t)
 	w := k.open(t, d, "")
 	say(t, w, k.Say[Remember])
-	h := NewHost()
+	h := NewHost(nil)
 	r := prompt(t, w, k.Say[Stream], h)
-	h.until(t, "text", func() bool { return h.Text() != "" })
+	h.AwaitText(t, "")
 	kill(t, w)
 	wantCode(t, r.wait(t), chat.Crashed)
 	wantDone(t, w)
@@ -117,14 +117,14 @@ func unknownID(t *testing.T, k Kit) {
 	}
 	w, err := k.tryOpen(t, k.Driver(t), k.Unknown)
 	if err == nil { // an agent that only says so when it is asked something
-		err = prompt(t, w, "hello", NewHost()).wait(t)
+		err = prompt(t, w, "hello", NewHost(nil)).wait(t)
 	}
 	wantCode(t, err, chat.NoSession)
 }
 
 func sentFirst(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
-	h := NewHost()
+	h := NewHost(nil)
 	if err := prompt(t, w, k.Say[Recall], h).wait(t); err != nil {
 		t.Fatal(err)
 	}
@@ -168,32 +168,32 @@ func (k Kit) wantStopped(t *testing.T, w worker.Worker, r *turn) {
 func interruptText(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
 	say(t, w, k.Say[Remember])
-	h := NewHost()
+	h := NewHost(nil)
 	r := prompt(t, w, k.Say[Stream], h)
-	h.until(t, "text", func() bool { return h.Text() != "" })
+	h.AwaitText(t, "")
 	k.wantStopped(t, w, r)
 	k.wantWord(t, w)
 }
 
 func interruptAtOnce(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
-	h := NewHost()
+	h := NewHost(nil)
 	r := prompt(t, w, k.Say[Stream], h)
-	h.until(t, "sent", func() bool { return len(h.Events()) > 0 })
+	h.Await(t, "event", func(es []chat.Event) bool { return len(es) > 0 })
 	k.wantStopped(t, w, r)
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errStopped) // before it began
-	if err := w.Prompt(ctx, chat.Input{Pieces: []chat.Piece{{Text: "hello"}}}, NewHost()); !errors.Is(err, errStopped) {
+	if err := w.Prompt(ctx, Input("hello"), NewHost(nil)); !errors.Is(err, errStopped) {
 		t.Errorf("a prompt whose ctx had ended: %v", err)
 	}
 }
 
 func interruptApproval(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
-	h := NewHost()
+	h := NewHost(Undecided)
 	r := prompt(t, w, k.Say[Approval], h)
-	h.until(t, "question", func() bool { return len(h.Asks()) > 0 })
+	h.AwaitQuestions(t, 1)
 	k.wantStopped(t, w, r)
 	if h.Withdrawn() != 1 {
 		t.Error("the question was not withdrawn")
@@ -203,7 +203,7 @@ func interruptApproval(t *testing.T, k Kit) {
 func failures(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
 	for act, code := range map[Act]chat.Code{FailLogin: chat.LoggedOut, FailQuota: chat.Quota} {
-		wantCode(t, prompt(t, w, k.Say[act], NewHost()).wait(t), code)
+		wantCode(t, prompt(t, w, k.Say[act], NewHost(nil)).wait(t), code)
 	}
 	say(t, w, k.Say[Recall])
 }
@@ -213,7 +213,7 @@ func survive(a Act) func(t *testing.T, k Kit) {
 	return func(t *testing.T, k Kit) {
 		w := k.open(t, k.Driver(t), "")
 		for range 2 {
-			h := NewHost()
+			h := NewHost(nil)
 			if err := prompt(t, w, k.Say[a], h).wait(t); err != nil {
 				t.Fatalf("%v; so far: %s", err, h.story())
 			}
@@ -227,7 +227,7 @@ func survive(a Act) func(t *testing.T, k Kit) {
 
 func exit(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
-	h := NewHost()
+	h := NewHost(nil)
 	err := prompt(t, w, k.Say[Exit], h).wait(t)
 	wantCode(t, err, chat.Crashed)
 	if h.Text() == "" {
@@ -238,7 +238,7 @@ func exit(t *testing.T, k Kit) {
 	}
 	wantDone(t, w)
 	// Nothing panics or hangs afterwards.
-	if err := prompt(t, w, "hello", NewHost()).wait(t); err == nil {
+	if err := prompt(t, w, "hello", NewHost(nil)).wait(t); err == nil {
 		t.Error("a dead worker answered")
 	}
 	_, _ = w.Set(t.Context(), chat.Settings{Model: "x"})
@@ -246,15 +246,15 @@ func exit(t *testing.T, k Kit) {
 
 func mute(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
-	wantCode(t, prompt(t, w, k.Say[Mute], NewHost()).wait(t), chat.Crashed)
+	wantCode(t, prompt(t, w, k.Say[Mute], NewHost(nil)).wait(t), chat.Crashed)
 	wantDone(t, w)
 }
 
 func deaf(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
-	h := NewHost()
+	h := NewHost(nil)
 	r := prompt(t, w, k.Say[Deaf], h)
-	h.until(t, "text", func() bool { return h.Text() != "" })
+	h.AwaitText(t, "")
 	r.stop(errStopped)
 	if err := r.wait(t); !errors.Is(err, errStopped) {
 		t.Errorf("the turn ended with %v, want the cause of the stop", err)
@@ -264,9 +264,9 @@ func deaf(t *testing.T, k Kit) {
 
 func closeInTurn(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
-	h := NewHost()
+	h := NewHost(nil)
 	r := prompt(t, w, k.Say[Stream], h)
-	h.until(t, "text", func() bool { return h.Text() != "" })
+	h.AwaitText(t, "")
 	if err := w.Close(); err != nil {
 		t.Error(err)
 	}

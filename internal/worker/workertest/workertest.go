@@ -164,7 +164,7 @@ func prompt(t *testing.T, w worker.Worker, text string, h *Host) *turn {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	r := &turn{host: h, err: make(chan error, 1), stop: cancel}
 	go func() { // ends with Prompt, which wait waits for
-		r.err <- w.Prompt(ctx, chat.Input{Pieces: []chat.Piece{{Text: text}}}, h)
+		r.err <- w.Prompt(ctx, Input(text), h)
 	}()
 	return r
 }
@@ -174,7 +174,7 @@ func (r *turn) wait(t *testing.T) error {
 	t.Helper()
 	select {
 	case err := <-r.err:
-		r.host.over()
+		r.host.end()
 		return err
 	case <-time.After(limit):
 		t.Fatalf("the turn does not end; so far: %s", r.host.story())
@@ -185,7 +185,7 @@ func (r *turn) wait(t *testing.T) error {
 // say runs a turn that must succeed and returns its answer.
 func say(t *testing.T, w worker.Worker, text string) string {
 	t.Helper()
-	h := NewHost()
+	h := NewHost(nil)
 	if err := prompt(t, w, text, h).wait(t); err != nil {
 		t.Fatalf("prompt %q: %v; so far: %s", text, err, h.story())
 	}
