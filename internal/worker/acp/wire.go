@@ -165,20 +165,19 @@ type presented struct {
 type opened struct {
 	SessionID string `json:"sessionId"`
 	Modes     struct {
-		Current   string      `json:"currentModeId"`
-		Available []idAndName `json:"availableModes"`
+		Available []offer `json:"availableModes"`
 	} `json:"modes"`
 	Models struct {
-		Current   string      `json:"currentModelId"`
-		Available []idAndName `json:"availableModels"`
+		Current   string  `json:"currentModelId"`
+		Available []offer `json:"availableModels"`
 	} `json:"models"`
 	Options []configOption `json:"configOptions"`
 }
 
-type idAndName struct {
+// offer is a mode, by its id, or a model.
+type offer struct {
 	ID    string `json:"id"`
 	Model string `json:"modelId"`
-	Name  string `json:"name"`
 }
 
 type configOption struct {
@@ -187,7 +186,6 @@ type configOption struct {
 	Current  any    `json:"currentValue"`
 	Options  []struct {
 		Value string `json:"value"`
-		Name  string `json:"name"`
 	} `json:"options"`
 }
 
@@ -221,7 +219,6 @@ type update struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
 	} `json:"availableCommands"`
-	Mode    string         `json:"currentModeId"`
 	Options []configOption `json:"configOptions"`
 	Entries []struct {
 		Content string `json:"content"`
@@ -265,8 +262,7 @@ type metaQuery struct {
 }
 
 type permission struct {
-	SessionID string `json:"sessionId"`
-	Call      struct {
+	Call struct {
 		toolCall
 		Content json.RawMessage `json:"content"`
 	} `json:"toolCall"`

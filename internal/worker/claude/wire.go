@@ -44,7 +44,6 @@ type lifeMsg struct {
 type retryMsg struct {
 	Attempt int    `json:"attempt"`
 	Max     int    `json:"max_retries"`
-	DelayMS int64  `json:"retry_delay_ms"`
 	Status  int    `json:"error_status"`
 	Error   string `json:"error"`
 }
@@ -108,14 +107,13 @@ func (b *blocks) UnmarshalJSON(raw []byte) error {
 }
 
 type block struct {
-	Type     string          `json:"type"`
-	Text     string          `json:"text"`
-	Thinking string          `json:"thinking"`
-	ID       string          `json:"id"` // of a tool_use
-	Name     string          `json:"name"`
-	Input    json.RawMessage `json:"input"`
-	Result   string          `json:"tool_use_id"` // of a tool_result
-	Failed   bool            `json:"is_error"`
+	Type   string          `json:"type"`
+	Text   string          `json:"text"`
+	ID     string          `json:"id"` // of a tool_use
+	Name   string          `json:"name"`
+	Input  json.RawMessage `json:"input"`
+	Result string          `json:"tool_use_id"` // of a tool_result
+	Failed bool            `json:"is_error"`
 }
 
 // tokens are the model's figures for one call, or of a whole run.
@@ -143,9 +141,6 @@ type resultMsg struct {
 		Out    int64 `json:"outputTokens"`
 		Window int64 `json:"contextWindow"`
 	} `json:"modelUsage"`
-	Origin struct {
-		Kind string `json:"kind"` // set on runs that nobody asked for
-	} `json:"origin"`
 }
 
 // text is what a failed run says about itself.
@@ -163,11 +158,10 @@ type requestMsg struct {
 }
 
 type request struct {
-	Subtype     string          `json:"subtype"`
-	Tool        string          `json:"tool_name"`
-	Input       json.RawMessage `json:"input"`
-	ToolUse     string          `json:"tool_use_id"`
-	Description string          `json:"description"`
+	Subtype string          `json:"subtype"`
+	Tool    string          `json:"tool_name"`
+	Input   json.RawMessage `json:"input"`
+	ToolUse string          `json:"tool_use_id"`
 
 	plan string // what the agent wants to carry out, as far as it was seen
 }
