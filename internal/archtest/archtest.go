@@ -3,7 +3,10 @@
 // the table here together with docs/architecture.md.
 package archtest
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Limits beyond which the build fails. The style aims lower.
 const (
@@ -54,16 +57,13 @@ var doors = map[string][]string{
 	"github.com/spf13/viper":         {"internal/config"},
 	"github.com/spf13/cobra":         {"cmd/cligate"},
 	"github.com/go-telegram-bot-api": {"internal/platform/telegram"},
-	"github.com/larksuite":           {"internal/platform/feishu"},
 	"github.com/yuin/goldmark":       {"internal/render"},
-	"github.com/landlock-lsm":        {"internal/worker/proc"},
-	"github.com/coder/acp-go-sdk":    {"internal/worker/acp", "internal/worker/demo"},
 }
 
 // refuse says why the package in dir may not import what; empty when it may.
 func refuse(dir, what string, test bool) string {
 	for prefix, only := range doors {
-		if (what == prefix || strings.HasPrefix(what, prefix+"/")) && !test && !within(dir, "internal/sim") && !contains(only, dir) {
+		if (what == prefix || strings.HasPrefix(what, prefix+"/")) && !test && !within(dir, "internal/sim") && !slices.Contains(only, dir) {
 			return "only " + strings.Join(only, ", ") + " may"
 		}
 	}
@@ -94,7 +94,7 @@ func refuse(dir, what string, test bool) string {
 		return "the table does not know " + dir
 	case freeForAll[to] && from != "chat":
 		return ""
-	case contains(allowed, to):
+	case slices.Contains(allowed, to):
 		return ""
 	}
 	return "not in the table"
@@ -107,12 +107,3 @@ func wide(dir, name string) bool {
 }
 
 func within(dir, parent string) bool { return dir == parent || strings.HasPrefix(dir, parent+"/") }
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
-}
