@@ -63,7 +63,7 @@ var doors = map[string][]string{
 // refuse says why the package in dir may not import what; empty when it may.
 func refuse(dir, what string, test bool) string {
 	for prefix, only := range doors {
-		if (what == prefix || strings.HasPrefix(what, prefix+"/")) && !test && !within(dir, "internal/sim") && !slices.Contains(only, dir) {
+		if (what == prefix || strings.HasPrefix(what, prefix+"/")) && !test && !simulator(dir) && !slices.Contains(only, dir) {
 			return "only " + strings.Join(only, ", ") + " may"
 		}
 	}
@@ -74,10 +74,10 @@ func refuse(dir, what string, test bool) string {
 		return ""
 	}
 	what = strings.TrimPrefix(what, "cligate/")
-	if test || within(dir, "internal/sim") {
+	if test || simulator(dir) {
 		return "" // tests and the simulator may see everything
 	}
-	if within(what, "internal/sim") {
+	if simulator(what) {
 		return "the simulator belongs to tests"
 	}
 	switch dir {
@@ -106,4 +106,7 @@ func wide(dir, name string) bool {
 	return dir == "internal/config" || (dir == "internal/chat" && (name == "Turn" || name == "Inbound"))
 }
 
-func within(dir, parent string) bool { return dir == parent || strings.HasPrefix(dir, parent+"/") }
+// simulator reports whether a package belongs to the simulator.
+func simulator(dir string) bool {
+	return dir == "internal/sim" || strings.HasPrefix(dir, "internal/sim/")
+}

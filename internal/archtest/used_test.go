@@ -13,7 +13,7 @@ import (
 func selected(ss []source, but string) map[string]bool {
 	names := map[string]bool{}
 	for _, s := range ss {
-		if s.test() || s.dir == but || within(s.dir, "internal/sim") {
+		if s.test() || s.dir == but || simulator(s.dir) {
 			continue
 		}
 		ast.Inspect(s.file, func(n ast.Node) bool {
