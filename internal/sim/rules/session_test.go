@@ -318,8 +318,8 @@ func TestSessionThatTheAgentHasLostIsToldAndFollowedWithARecap(t *testing.T) {
 		u.remember("plum")
 		before := u.status()
 		u.r.Kill()
-		for _, glob := range []string{".claude/projects/*", ".config/cligate/demo/*"} {
-			files, err := filepath.Glob(filepath.Join(u.r.Home(), glob))
+		for _, glob := range []string{u.r.Home() + "/.claude/projects/*", u.r.DataDir() + "/demo/*"} {
+			files, err := filepath.Glob(glob)
 			if err != nil {
 				t.Fatal(err)
 			}
