@@ -56,13 +56,12 @@ type Batch struct {
 
 // Traits is what a service can do, as data.
 type Traits struct {
-	Edits    bool // messages can be changed in place
-	Buttons  bool
-	Typing   bool
-	React    bool
-	Local    bool // no network between us and the reader: no pacing needed
-	Settles  bool // Send can settle an unsure post (chat.Out.Unsure)
-	Commands bool // the service shows a command menu
+	Edits   bool // messages can be changed in place
+	Buttons bool
+	Typing  bool
+	React   bool
+	Local   bool // no network between us and the reader: no pacing needed
+	Settles bool // Send can settle an unsure post (chat.Out.Unsure)
 	// Rates are budgets of posts and edits together. Zero = no limit.
 	PerChat    Rate // a direct chat
 	PerGroup   Rate // a chat of several people, all its threads together

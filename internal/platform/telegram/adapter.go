@@ -186,7 +186,6 @@ func (a *Adapter) Traits() platform.Traits {
 		Typing:             true,
 		React:              true,
 		Settles:            true,
-		Commands:           true,
 		ProgressEvery:      1600 * time.Millisecond,
 		ProgressEveryGroup: 6 * time.Second,
 	}
