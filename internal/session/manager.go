@@ -85,14 +85,14 @@ func New(ledger Ledger, drivers map[string]worker.Driver, cfg Config) *Manager {
 // every other error the session is as good as before.
 func (m *Manager) Acquire(ctx context.Context, s chat.Session) (worker.Worker, error) {
 	for {
-		e, wait, err := m.pool.take(s.ID)
+		e, w, wait, err := m.pool.take(s.ID)
 		switch {
 		case err != nil:
 			return nil, err
-		case wait == nil && e.phase == opening: // ours to open
+		case w != nil:
+			return w, nil
+		case wait == nil: // ours to open
 			return m.launch(ctx, e, true)
-		case wait == nil:
-			return e.w, nil
 		}
 		select {
 		case <-wait:

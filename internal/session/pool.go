@@ -71,23 +71,25 @@ type pool struct {
 	closed  bool
 }
 
-// take finds the session's entry: live and now used by the caller, or fresh
-// and the caller's to open, or in somebody else's hands (then wait).
-func (p *pool) take(id int64) (e *entry, wait <-chan struct{}, err error) {
+// take finds the session's entry: live (then its worker, now used by the
+// caller), or fresh and the caller's to open, or in somebody else's hands
+// (then wait). Which of these is decided under the lock: the entry may be
+// another thing as soon as it returns.
+func (p *pool) take(id int64) (e *entry, w worker.Worker, wait <-chan struct{}, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e = p.entries[id]
 	switch {
 	case p.closed:
-		return nil, nil, chat.E(chat.Shutdown, "", nil)
+		return nil, nil, nil, chat.E(chat.Shutdown, "", nil)
 	case e == nil:
-		return p.reserveLocked(id), nil, nil
+		return p.reserveLocked(id), nil, nil, nil
 	case e.phase == live && e.alive() && !e.stale:
 		e.users++
 		e.unwind()
-		return e, nil, nil
+		return e, e.w, nil, nil
 	}
-	return e, p.changed, nil
+	return e, nil, p.changed, nil
 }
 
 // reserveLocked makes the entry that its caller will open.
