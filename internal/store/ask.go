@@ -176,6 +176,18 @@ func (v Runs) Expiring(ctx context.Context, at time.Time) ([]chat.Ask, error) {
 	return Asks(v).many(ctx, `WHERE k.state = 'open' AND k.expires_at > 0 AND k.expires_at < ? ORDER BY +k.id`, micros(at))
 }
 
+// recentAsks is how many asks are looked at for buttons that were left behind.
+const recentAsks = 1000
+
+// Offering is described at turn.Recovery. The edit that takes the buttons off
+// is known by its key.
+func (v Runs) Offering(ctx context.Context) ([]chat.Ask, error) {
+	return Asks(v).many(ctx, `WHERE k.id > (SELECT coalesce(max(id), 0) FROM ask) - ? AND k.state <> 'open'
+AND EXISTS (SELECT 1 FROM outbox o WHERE o.ask = k.id AND o.ask > 0 AND o.op = 'post' AND o.state IN ('pending', 'sending', 'sent'))
+AND NOT EXISTS (SELECT 1 FROM outbox o WHERE o.ask = k.id AND o.ask > 0 AND o.idem_key LIKE 'asked/%')
+ORDER BY k.id`, recentAsks)
+}
+
 func (v Asks) many(ctx context.Context, where string, args ...any) (as []chat.Ask, err error) {
 	err = v.readOpen(ctx, func(ctx context.Context, h handle) (err error) {
 		as, err = list(ctx, h, scanAsk, `SELECT `+askCols+` `+where, args...)

@@ -64,6 +64,31 @@ func TestAskingAgainFindsTheSameRow(t *testing.T) {
 	}
 }
 
+func TestAskThatIsOverOffersUntilItsMessageIsEdited(t *testing.T) {
+	t.Parallel()
+	l := openTest(t)
+	ctx := t.Context()
+	_, q, _ := l.running(1)
+	a := ok[chat.Ask](t)(l.Asks().Ask(ctx, question(q, "k"), card(q, "card")))
+	offering := func(want int) {
+		t.Helper()
+		if got := ok[[]chat.Ask](t)(l.Runs().Offering(ctx)); len(got) != want {
+			t.Errorf("%d asks offer buttons, want %d", len(got), want)
+		}
+	}
+	offering(0) // it is open
+	o := ok[chat.Out](t)(l.Outbox().NextOut(ctx, q.Place.Channel()))
+	ok[*chat.Unsure](t)(l.Outbox().Sending(ctx, o.ID))
+	ok[chat.Ask](t)(l.Asks().CloseAsk(ctx, a.ID, chat.AskExpired))
+	offering(1) // its message may be on the platform
+	must(t, l.Outbox().Sent(ctx, o.ID, chat.Ref{ID: "77"}))
+	offering(1)
+	must(t, l.Outbox().Enqueue(ctx, []chat.Out{{
+		Key: "asked/1/1", Place: q.Place, Class: chat.OutNotice, Op: chat.OpEdit, Ask: a.ID, Target: chat.Ref{ID: "77"},
+	}}))
+	offering(0)
+}
+
 func TestDecisionIsTakenOnceFromWhoMay(t *testing.T) {
 	t.Parallel()
 	l := openTest(t)

@@ -55,6 +55,9 @@ type Recovery interface {
 	AskMessages(ctx context.Context, ask int64) ([]chat.Ref, error)
 	// Expiring returns the open asks that expire before t.
 	Expiring(ctx context.Context, t time.Time) ([]chat.Ask, error)
+	// Offering returns recent asks that are over though their messages still
+	// offer the buttons.
+	Offering(ctx context.Context) ([]chat.Ask, error)
 }
 
 // Threads is what a turn reads and writes about its session.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"cligate/internal/chat"
@@ -35,10 +36,7 @@ func (r recovery) run(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("recover turn %d: %w", u.Turn.ID, err))
 		}
 	}
-	if err := r.overdue(ctx); err != nil {
-		errs = append(errs, err)
-	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, r.overdue(ctx), r.unlabelled(ctx, left))...)
 }
 
 // reap kills what still runs: a session must not get a second process.
@@ -107,16 +105,43 @@ func (r recovery) overdue(ctx context.Context) error {
 		if err != nil && chat.CodeOf(err) != chat.Conflict {
 			return fmt.Errorf("expire ask %d: %w", a.ID, err)
 		}
-		s, err := r.books.Threads.SessionByID(ctx, now.Session)
-		if err != nil {
+		if err := r.relabel(ctx, now); err != nil {
 			return err
 		}
-		c, err := r.books.Threads.ConversationByID(ctx, s.Conversation)
-		if err != nil {
-			return err
-		}
-		lang := language(c, now.Asker)
-		r.spawn(func() { closed{r.Runner, now, s.Agent, lang}.relabel(context.WithoutCancel(ctx)) })
 	}
+	return nil
+}
+
+// unlabelled takes the buttons off requests that ended in an earlier life,
+// which did not come to it. Those of the turns that were just recovered are
+// dealt with.
+func (r recovery) unlabelled(ctx context.Context, done []chat.Unfinished) error {
+	asks, err := r.books.Recovery.Offering(ctx)
+	if err != nil {
+		return fmt.Errorf("find asks that still offer their buttons: %w", err)
+	}
+	for _, a := range asks {
+		if slices.ContainsFunc(done, func(u chat.Unfinished) bool { return u.Turn.ID == a.Turn }) {
+			continue
+		}
+		if err := r.relabel(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// relabel edits the message of a closed ask, beside the caller.
+func (r recovery) relabel(ctx context.Context, a chat.Ask) error {
+	s, err := r.books.Threads.SessionByID(ctx, a.Session)
+	if err != nil {
+		return err
+	}
+	c, err := r.books.Threads.ConversationByID(ctx, s.Conversation)
+	if err != nil {
+		return err
+	}
+	lang := language(c, a.Asker)
+	r.spawn(func() { closed{r.Runner, a, s.Agent, lang}.relabel(context.WithoutCancel(ctx)) })
 	return nil
 }

@@ -116,6 +116,32 @@ func TestAskOfADeadDaemonIsVoid(t *testing.T) {
 	})
 }
 
+func TestAskOfADaemonThatDiedTwiceOffersNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t, turn.Config{})
+		h.dead(chat.AttemptSent, true)
+		card, err := h.db.Outbox().NextOut(t.Context(), h.place.Channel())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.db.Outbox().Sending(t.Context(), card.ID); err != nil {
+			t.Fatal(err)
+		}
+		h.recover() // ends the turn; this life dies before it knows where the buttons are
+		h.crash()
+		h.deliver()
+		h.recover()
+		if said := texts(h.waitEdits()); strings.Count(said, "No longer open") != 1 {
+			t.Errorf("said %q", said)
+		}
+		h.crash()
+		h.recover()
+		if outs := h.waitEdits(); len(outs) != 0 {
+			t.Errorf("once more: %q", texts(outs))
+		}
+	})
+}
+
 func TestAskThatWasNeverShownIsNotShownAfterARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := build(t, turn.Config{})
