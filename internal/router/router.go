@@ -16,7 +16,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"cligate/internal/chat"
 	"cligate/internal/command"
@@ -223,7 +227,7 @@ const batch = 256
 // being woken, and false when something is left to be tried again.
 func (r *Router) pass(ctx context.Context) (next time.Time, ok bool) {
 	bursts := &r.intake.bursts
-	ok = r.flush(ctx, bursts.due(time.Now()))
+	ok = len(r.flush(ctx, bursts.due(time.Now()))) == 0
 	left := map[int64]bool{} // conversations that have to wait: order is kept
 	for {
 		rows, err := r.desk.Inbox.Unrouted(ctx, batch)
@@ -238,7 +242,8 @@ func (r *Router) pass(ctx context.Context) (next time.Time, ok bool) {
 			}
 		}
 		if len(fresh) == 0 && len(rows) == batch && len(bursts.open) > 0 {
-			ok = r.flush(ctx, bursts.due(bursts.next().Add(burstMost))) && ok // all of them: nothing else is seen
+			all := bursts.due(bursts.next().Add(burstMost)) // nothing else is seen
+			ok = len(r.flush(ctx, all)) == 0 && ok
 			continue
 		}
 		r.route(ctx, fresh, left)
@@ -249,10 +254,12 @@ func (r *Router) pass(ctx context.Context) (next time.Time, ok bool) {
 }
 
 // route takes messages in order. Conversations with one that could not be
-// taken are added to left.
+// taken are added to left. Turns are made at the end, all at once: they share
+// commits then, instead of waiting for one each.
 func (r *Router) route(ctx context.Context, rows []chat.Inbound, left map[int64]bool) {
 	aged := map[int64][]chat.Inbound{}
 	for _, in := range rows {
+		maps.Copy(left, r.flush(ctx, r.intake.take(in.Conversation))) // what was said before in comes first
 		if left[in.Conversation] {
 			continue
 		}
@@ -264,6 +271,7 @@ func (r *Router) route(ctx context.Context, rows []chat.Inbound, left map[int64]
 			left[in.Conversation] = true
 		}
 	}
+	maps.Copy(left, r.flush(ctx, r.intake.take(0)))
 	for _, rows := range aged {
 		if !r.trouble.attempt(ctx, rows[0], func() error { return r.old.ask(ctx, rows) }) {
 			left[rows[0].Conversation] = true
@@ -271,14 +279,40 @@ func (r *Router) route(ctx context.Context, rows []chat.Inbound, left map[int64]
 	}
 }
 
-// flush makes the turns of bursts whose time has come and reports whether all
-// could be made; the messages of the others are looked at again.
-func (r *Router) flush(ctx context.Context, bs []*burst) bool {
-	ok := true
-	for _, b := range bs {
-		ok = r.trouble.attempt(ctx, b.rows[0], func() error { return r.intake.turn(ctx, b, false) }) && ok
+// together is how many conversations get their turns at the same time.
+const together = 64
+
+// flush makes the turns of bursts whose time has come, those of a conversation
+// in order, and returns the conversations with one that could not be made; its
+// messages are looked at again.
+func (r *Router) flush(ctx context.Context, bs []*burst) (failed map[int64]bool) {
+	failed = map[int64]bool{}
+	if len(bs) == 0 {
+		return failed
 	}
-	return ok
+	of := map[int64][]*burst{}
+	for _, b := range bs {
+		id := b.rows[0].Conversation
+		of[id] = append(of[id], b)
+	}
+	var mu sync.Mutex
+	var all errgroup.Group
+	all.SetLimit(together)
+	for id, bs := range of {
+		all.Go(func() error {
+			for _, b := range bs {
+				if !r.trouble.attempt(ctx, b.rows[0], func() error { return r.intake.turn(ctx, b, false) }) {
+					mu.Lock()
+					defer mu.Unlock()
+					failed[id] = true
+					return nil
+				}
+			}
+			return nil
+		})
+	}
+	_ = all.Wait() // none fails
+	return failed
 }
 
 // one takes one message.

@@ -2,7 +2,7 @@ package router
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"time"
 
 	"cligate/internal/chat"
@@ -16,6 +16,7 @@ type intake struct {
 	set     *command.Set
 	answers answers
 	bursts  bursts
+	ready   []*burst // complete, their turns are about to be made
 }
 
 // text takes a new message: a command, an answer, or a part of a turn.
@@ -29,14 +30,23 @@ func (k *intake) text(ctx context.Context, in chat.Inbound) error {
 	if done, err := k.answers.take(ctx, in); done || err != nil {
 		return err
 	}
-	var all error
-	for _, b := range k.bursts.add(in, time.Now()) {
-		all = errors.Join(all, k.turn(ctx, b, false))
-	}
-	if all == nil && k.bursts.holds(in.ID) {
+	k.ready = append(k.ready, k.bursts.add(in, time.Now())...)
+	if k.bursts.holds(in.ID) {
 		k.warm(ctx, in)
 	}
-	return all
+	return nil
+}
+
+// take removes and returns the complete bursts of a conversation; 0 = of all.
+func (k *intake) take(conversation int64) (bs []*burst) {
+	k.ready = slices.DeleteFunc(k.ready, func(b *burst) bool {
+		mine := conversation == 0 || b.rows[0].Conversation == conversation
+		if mine {
+			bs = append(bs, b)
+		}
+		return mine
+	})
+	return bs
 }
 
 // command carries out a slash command. One that is not ours goes to the agent

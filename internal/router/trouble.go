@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"cligate/internal/chat"
@@ -29,8 +30,10 @@ func (f failure) final() bool { return f.tries >= leastTries && time.Since(f.sin
 
 // trouble is what went wrong, and what was tried about it.
 type trouble struct {
-	end    *ender
-	log    *slog.Logger
+	end *ender
+	log *slog.Logger
+
+	mu     sync.Mutex
 	failed map[int64]failure // by message
 }
 
@@ -40,19 +43,14 @@ type trouble struct {
 func (t *trouble) attempt(ctx context.Context, in chat.Inbound, f func() error) bool {
 	err := guard(f)
 	if err == nil {
-		delete(t.failed, in.ID)
+		t.forget(in.ID)
 		return true
 	}
 	if ctx.Err() != nil {
 		return false
 	}
 	t.complain(ctx, "message not routed", in.ID, err)
-	bad := t.failed[in.ID]
-	if bad.tries++; bad.tries == 1 {
-		bad.since = time.Now()
-	}
-	t.failed[in.ID] = bad
-	if !bad.final() {
+	if !t.note(in.ID).final() {
 		return false
 	}
 	lang := t.end.desk.lang(chat.Conversation{}, in.Sender)
@@ -60,8 +58,26 @@ func (t *trouble) attempt(ctx context.Context, in chat.Inbound, f func() error) 
 	if err := t.end.settle(ctx, in, chat.InboundRefused, chat.Internal, say(text)...); err != nil {
 		return false
 	}
-	delete(t.failed, in.ID)
+	t.forget(in.ID)
 	return true
+}
+
+// note counts a failure of a message.
+func (t *trouble) note(inbound int64) failure {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	bad := t.failed[inbound]
+	if bad.tries++; bad.tries == 1 {
+		bad.since = time.Now()
+	}
+	t.failed[inbound] = bad
+	return bad
+}
+
+func (t *trouble) forget(inbound int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.failed, inbound)
 }
 
 func guard(f func() error) (err error) {
