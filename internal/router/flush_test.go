@@ -71,7 +71,7 @@ func TestAMessageDoesNotOvertakeOneThatCouldNotBeTaken(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				q := &stumble{}
-				q.fails.Store(2)
+				q.fails.Store(1)
 				h := open(t, func(s *setup) {
 					s.turns = func(db router.Turns) router.Turns { q.Turns = db; return q }
 					s.cfg.Burst = window
