@@ -121,11 +121,7 @@ func TestRoughAgentConforms(t *testing.T) {
 	k := kit(t, "rough")
 	k.Lacks = map[workertest.Act]string{}
 	k.Say = map[workertest.Act]string{}
-	for _, a := range []workertest.Act{
-		workertest.Remember, workertest.Recall, workertest.Stream, workertest.Approval, workertest.Question,
-		workertest.FreeAnswer, workertest.FailLogin, workertest.FailQuota, workertest.Huge, workertest.Garbage,
-		workertest.Flood, workertest.Exit, workertest.Mute, workertest.Deaf, workertest.Children,
-	} {
+	for _, a := range workertest.Acts() {
 		k.Say[a] = string(a)
 	}
 	workertest.Run(t, k)

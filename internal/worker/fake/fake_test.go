@@ -8,6 +8,7 @@ import (
 	"cligate/internal/chat"
 	"cligate/internal/worker"
 	"cligate/internal/worker/fake"
+	"cligate/internal/worker/workertest"
 )
 
 type host struct {
@@ -33,6 +34,26 @@ func open(t *testing.T, d *fake.Driver, s worker.Spec) worker.Worker {
 	}
 	t.Cleanup(func() { _ = w.Close() })
 	return w
+}
+
+func TestTheFakeKeepsTheRulesOfDrivers(t *testing.T) {
+	t.Parallel()
+	k := workertest.Kit{
+		Driver:  func(*testing.T) worker.Driver { return fake.New() },
+		Kill:    func(w worker.Worker) { w.(*fake.Worker).Kill() },
+		Unknown: "none",
+		Say: map[workertest.Act]string{
+			workertest.Remember: "remember the word plum",
+			workertest.Recall:   "what was the word?",
+		},
+		Lacks: map[workertest.Act]string{},
+	}
+	for _, a := range workertest.Acts() {
+		if k.Say[a] == "" {
+			k.Lacks[a] = "its steps come from a script, not from the prompt"
+		}
+	}
+	workertest.Run(t, k)
 }
 
 func TestMemoryOutlivesTheWorker(t *testing.T) {

@@ -2,7 +2,9 @@ package fake
 
 import (
 	"context"
+	"strings"
 	"sync"
+	"unicode"
 
 	"cligate/internal/chat"
 	"cligate/internal/worker"
@@ -18,12 +20,11 @@ type Worker struct {
 	done    chan struct{}
 	die     sync.Once
 
-	mu      sync.Mutex
-	id      string
-	model   string
-	busy    bool
-	host    worker.Host // of the running turn
-	steered []string
+	mu    sync.Mutex
+	id    string
+	model string
+	busy  bool
+	host  worker.Host // of the running turn
 }
 
 // Prompt implements worker.Worker.
@@ -63,10 +64,10 @@ func (w *Worker) play(ctx context.Context, r *Running, steps []Step) error {
 		switch {
 		case w.dead():
 			return ErrDied
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
 		case err != nil:
 			return err
-		case ctx.Err() != nil:
-			return ctx.Err()
 		}
 	}
 	return nil
@@ -108,21 +109,13 @@ func (w *Worker) Uninvited(ctx context.Context, steps ...Step) bool {
 }
 
 // Steer implements worker.Worker.
-func (w *Worker) Steer(_ context.Context, in chat.Input) error {
+func (w *Worker) Steer(context.Context, chat.Input) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.busy {
 		return chat.E(chat.Conflict, "no turn runs", nil)
 	}
-	w.steered = append(w.steered, in.Text())
 	return nil
-}
-
-// Steered returns what was put into running turns.
-func (w *Worker) Steered() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.steered
 }
 
 // Set implements worker.Worker.
@@ -130,8 +123,13 @@ func (w *Worker) Set(_ context.Context, s chat.Settings) (chat.Applied, error) {
 	w.driver.mu.Lock()
 	applied, err := w.driver.plan.applied, w.driver.plan.setErr
 	w.driver.mu.Unlock()
-	if err != nil {
+	switch {
+	case w.dead():
+		return "", ErrDied
+	case err != nil:
 		return "", err
+	case strings.ContainsFunc(s.Model+s.Mode, unicode.IsSpace):
+		return "", chat.E(chat.Invalid, "a name with blanks", nil)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

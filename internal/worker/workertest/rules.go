@@ -47,9 +47,12 @@ func idKnown(t *testing.T, k Kit) {
 	}
 }
 
-// kill kills the worker's runner, as a power user or the system might.
-func kill(t *testing.T, w worker.Worker) {
+func (k Kit) kill(t *testing.T, w worker.Worker) {
 	t.Helper()
+	if k.Kill != nil {
+		k.Kill(w)
+		return
+	}
 	pid, _, ok := proc.ParseIdentity(w.Process())
 	if !ok {
 		t.Fatalf("no process in %q", w.Process())
@@ -63,7 +66,7 @@ func killAndResume(t *testing.T, k Kit) {
 	d := k.Driver(t)
 	w := k.open(t, d, "")
 	say(t, w, k.Say[Remember])
-	kill(t, w)
+	k.kill(t, w)
 	wantDone(t, w)
 	k.wantResumed(t, d, w.NativeID())
 }
@@ -105,7 +108,7 @@ func killInTurn(t *testing.T, k Kit) {
 	h := NewHost(nil)
 	r := prompt(t, w, k.Say[Stream], h)
 	h.AwaitText(t, "")
-	kill(t, w)
+	k.kill(t, w)
 	wantCode(t, r.wait(t), chat.Crashed)
 	wantDone(t, w)
 	k.wantResumed(t, d, w.NativeID())

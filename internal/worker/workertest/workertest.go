@@ -38,6 +38,9 @@ const (
 	Children   Act = "children"    // leave a process behind that has left the agent's session
 )
 
+// Acts returns every act.
+func Acts() []Act { return slices.Clone(acts) }
+
 var acts = []Act{
 	Remember, Recall, Stream, Approval, Question, FreeAnswer, FailLogin, FailQuota,
 	Huge, Garbage, Flood, Exit, Mute, Deaf, Children,
@@ -56,6 +59,9 @@ type Kit struct {
 	NoResume bool
 	// Unknown is a well-formed id of a session that never was.
 	Unknown string
+	// Kill ends a worker's process as a power user or the system might; nil =
+	// its runner is killed.
+	Kill func(w worker.Worker)
 	// Left returns what is left of the processes that the driver started.
 	Left func() []string
 }
