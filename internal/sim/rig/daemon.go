@@ -91,13 +91,13 @@ func start(cmd *exec.Cmd) error {
 func (d *Daemon) Start(env ...string) {
 	d.tb.Helper()
 	d.Launch(env...)
-	if !d.ready() {
+	if !d.Ready() {
 		d.tb.Fatalf("the daemon did not get ready\n%s", d.Tail())
 	}
 }
 
-// ready waits until the daemon answers or is gone.
-func (d *Daemon) ready() bool {
+// Ready waits until the daemon serves, or is gone, and reports which.
+func (d *Daemon) Ready() bool {
 	c := client.New(d.Socket(), "en")
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(d.tb.Context(), Limit)

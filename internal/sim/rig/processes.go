@@ -60,18 +60,27 @@ func (r *Rig) orphans() (out []string) {
 		if !ok || p.zombie || alive && below(pid, daemon) {
 			continue
 		}
-		out = append(out, fmt.Sprintf("%d (%s), child of %d", pid, p.name, p.parent))
+		out = append(out, fmt.Sprintf("%d (%s, %s), child of %d", pid, p.name, p.state, p.parent))
 	}
 	return out
 }
 
-// suspects are processes with the token, and recorded ones that still carry the
-// home directory of this rig.
+// suspects are processes with the token, those that work in the directory that
+// only the daemon works in (what it was forking when it died), and recorded ones
+// that still carry the home directory of this rig.
 func (r *Rig) suspects() []int {
 	pids := r.Processes()
 	known := map[int]bool{r.Pid(): true}
 	for _, pid := range pids {
 		known[pid] = true
+	}
+	dirs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is good
+	for _, dir := range dirs {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		if at, err := os.Readlink(filepath.Join(dir, "cwd")); err == nil && at == r.Dir && !known[pid] {
+			known[pid] = true
+			pids = append(pids, pid)
+		}
 	}
 	all, err := claude.Journal(filepath.Join(r.Home(), ".claude"))
 	if err != nil {
@@ -96,6 +105,7 @@ func (r *Rig) carriesHome(pid int) bool {
 
 type process struct {
 	name   string
+	state  string
 	parent int
 	zombie bool
 }
@@ -114,7 +124,7 @@ func inspect(pid int) (process, bool) {
 		return process{}, false
 	}
 	parent, _ := strconv.Atoi(f[1])
-	return process{name: string(raw[open+1 : shut]), parent: parent, zombie: f[0] == "Z" || f[0] == "X"}, true
+	return process{name: string(raw[open+1 : shut]), state: f[0], parent: parent, zombie: f[0] == "Z" || f[0] == "X"}, true
 }
 
 // below reports whether pid is a descendant of top.

@@ -97,13 +97,23 @@ func (s *storm) run(kills int) {
 	for n := range kills {
 		s.live()
 		s.die()
+		for n := s.rnd.IntN(8); n > 5; n-- { // deaths of a life that has hardly begun
+			s.r.Launch()
+			s.r.Within(time.Duration(s.rnd.IntN(80))*time.Millisecond, func() bool { return false })
+			s.die()
+		}
 		if s.rnd.IntN(4) == 0 { // it stays away for a moment, and people write
 			s.talk(1 + s.rnd.IntN(3))
 			if left := s.r.Orphans(); len(left) > 0 {
 				s.t.Errorf("left behind by a killed daemon: %v", left)
 			}
 		}
-		s.r.Start()
+		if s.rnd.IntN(3) == 0 { // it will die at a fault point, if it gets there
+			s.r.Launch(fmt.Sprintf("CLIGATE_FAULT=%s:%d", points[s.rnd.IntN(len(points))], 1+s.rnd.IntN(4)))
+			s.r.Ready()
+		} else {
+			s.r.Start()
+		}
 		if n%judgedAfter == judgedAfter-1 {
 			s.calm()
 		}
@@ -130,13 +140,17 @@ func (s *storm) live() {
 		for _, k := range s.crowd {
 			k.look()
 		}
-		return state != "" && s.census()[state] > s.last.settled(state)
+		return !s.r.Alive() || state != "" && s.census()[state] > s.last.settled(state)
 	})
 }
 
 // die kills the daemon and counts in what states that happened.
 func (s *storm) die() {
+	s.t.Helper()
 	s.r.Kill()
+	if !s.r.Killed() {
+		s.t.Fatalf("the daemon ended by itself, code %d\n%s", s.r.ExitCode(), s.r.Tail())
+	}
 	now := s.census()
 	s.all.add(s.last, now)
 	s.last = now
@@ -152,7 +166,7 @@ func (s *storm) talk(n int) {
 // trouble lets the platform fail now and then, and somebody write who may not:
 // their messages take ids that the ledger does not know.
 func (s *storm) trouble() {
-	if s.rnd.IntN(50) == 0 {
+	if s.rnd.IntN(400) == 0 {
 		s.r.Telegram.Say(rig.Token, telegram.Say{Chat: stranger, Text: "long 1 strange"})
 	}
 	if s.rnd.IntN(60) > 0 || s.fault != nil && s.r.Telegram.Used(s.fault) == 0 {
@@ -195,6 +209,10 @@ func (s *storm) stage(state string) {
 func (s *storm) calm() {
 	s.t.Helper()
 	s.r.Until("all is calm", func() bool {
+		if !s.r.Alive() { // at a fault point
+			s.die()
+			s.r.Start()
+		}
 		for _, k := range s.crowd {
 			k.look()
 		}
@@ -202,6 +220,7 @@ func (s *storm) calm() {
 	})
 	for _, k := range s.crowd {
 		k.stopping = false
+		over(s.t, s.r, k.c, "ask:")
 	}
 	s.r.Judge()
 	if s.t.Failed() {

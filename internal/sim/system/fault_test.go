@@ -81,6 +81,7 @@ func dieAt(t *testing.T, at fault.Point, platform, agent string, hit int, choice
 	}
 	p.last()
 	r.Judge()
+	over(t, r, p.c, "ask:", "stop:", "rm:")
 	finish(t, r)
 }
 

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"cligate/internal/sim/oracle"
 	"cligate/internal/sim/rig"
@@ -133,4 +134,24 @@ func (p *person) last() {
 	p.c.Put(text, oracle.Said{Key: key, Answer: answer, Allowed: true})
 	p.c.Await(answer...)
 	p.settle()
+}
+
+// closing is how long the buttons of what is over may stay: they are taken off
+// when everything else has been sent.
+const closing = 15 * time.Second
+
+// over fails the test for buttons of what is over: at rest no request is open
+// and no turn can be stopped or removed.
+func over(t *testing.T, r *rig.Rig, c *rig.Talk, verbs ...string) {
+	t.Helper()
+	for _, verb := range verbs {
+		gone := func() bool {
+			_, _, ok := c.Find(verb)
+			return !ok
+		}
+		if !r.Within(closing, gone) {
+			m, b, _ := c.Find(verb)
+			t.Errorf("at rest chat %s still offers %s (%s) on %q", c.Chat, b.Data, b.Label, m.Text)
+		}
+	}
 }
