@@ -28,45 +28,53 @@ var broken = map[string]struct{ script, told string }{
 func TestGarbageFromTheAgentIsOneClearSentence(t *testing.T) {
 	t.Parallel()
 	for name, c := range broken {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			agent := filepath.Join(t.TempDir(), "claude")
-			write(t, agent, "#!/bin/sh\n"+c.script+"\n")
-			u := house(t, rig.Options{NoTelegram: true, Env: []string{
-				"CLIGATE_AGENTS_CLAUDE_COMMAND=" + agent, "CLIGATE_STALL_NOTICE=2s", "CLIGATE_STALL_STOP=4s",
-			}})
-			u.Tell("remember the word plum", "plum")
-			u.r.Until("the turn is over", func() bool {
-				return u.r.Count("SELECT count(*) FROM turn WHERE state = 'failed' OR state = 'stopped'") == 1
+		for _, kind := range []string{rig.Claude, rig.Demo} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				stranded(t, kind, c.script, c.told)
 			})
-			u.r.Rest()
-			m, retry, ok := u.Find("retry:")
-			if !ok || strings.Contains(m.Text, text("error.internal")[:20]) || strings.ContainsRune(m.Text, '\uFFFD') || len(m.Text) > 1000 {
-				t.Errorf("the chat shows %s", u.Text())
-			}
-			if c.told != "" && !strings.Contains(m.Text, start(c.told, "claude")) {
-				t.Errorf("the chat shows %s", u.Text())
-			}
-			before := u.status()
-			if pids := u.agents(); len(pids) > 1 {
-				t.Errorf("processes %v", pids)
-			}
-			write(t, agent, "#!/bin/sh\nexec "+rig.Build(t).Claude+" \"$@\"\n")
-			known := u.known()
-			u.Forge(m.ID, retry.Data)
-			u.r.Again("plum")
-			u.news(known, "I will remember plum")
-			u.recall("plum")
-			if now := u.status(); now.session != before.session {
-				t.Errorf("session %d became %d", before.session, now.session)
-			}
-			u.r.Rest()
-			u.r.Judge()
-			u.r.Stop()
-			if left := u.r.Orphans(); len(left) > 0 {
-				t.Error(left)
-			}
-		})
+		}
+	}
+}
+
+// stranded lets a script stand in the agent's place, and then the agent.
+func stranded(t *testing.T, kind, script, told string) {
+	agent := filepath.Join(t.TempDir(), "agent")
+	write(t, agent, "#!/bin/sh\n"+script+"\n")
+	u := house(t, rig.Options{Agent: kind, NoTelegram: true, Env: []string{
+		"CLIGATE_AGENTS_" + strings.ToUpper(kind) + "_COMMAND=" + agent, "CLIGATE_STALL_NOTICE=2s", "CLIGATE_STALL_STOP=4s",
+	}})
+	u.Tell("remember the word plum", "plum")
+	u.r.Until("the turn is over", func() bool {
+		return u.r.Count("SELECT count(*) FROM turn WHERE state = 'failed' OR state = 'stopped'") == 1
+	})
+	u.r.Rest()
+	m, retry, ok := u.Find("retry:")
+	if !ok || strings.Contains(m.Text, text("error.internal")[:20]) || strings.ContainsRune(m.Text, '\uFFFD') || len(m.Text) > 1000 {
+		t.Errorf("the chat shows %s", u.Text())
+	}
+	if told != "" && !strings.Contains(m.Text, start(told, kind)) {
+		t.Errorf("the chat shows %s", u.Text())
+	}
+	before := u.status()
+	if pids := u.agents(); len(pids) > 1 {
+		t.Errorf("processes %v", pids)
+	}
+	right := map[string]string{rig.Claude: rig.Build(t).Claude, rig.Demo: rig.Build(t).Daemon}
+	write(t, agent, "#!/bin/sh\nexec "+right[kind]+" \"$@\"\n")
+	known := u.known()
+	u.Forge(m.ID, retry.Data)
+	u.r.Again("plum")
+	u.news(known, "plum")
+	u.recall("plum")
+	if now := u.status(); now.session != before.session {
+		t.Errorf("session %d became %d", before.session, now.session)
+	}
+	u.r.Rest()
+	u.r.Judge()
+	u.r.Stop()
+	if left := u.r.Orphans(); len(left) > 0 {
+		t.Error(left)
 	}
 }
 
