@@ -54,6 +54,7 @@ type App struct {
 	core    core
 	web     *web.Server
 	owner   *owner
+	memory  *memory
 
 	greeting io.Writer // where a person reads; nil = nowhere
 }
@@ -74,7 +75,9 @@ func SocketPath(dataDir string) string { return filepath.Join(dataDir, api.Socke
 // binds the addresses. Nothing is received or sent before Run. Every error is
 // one sentence that a person can act upon.
 func Open(ctx context.Context, cfg config.Config, version string, log *slog.Logger) (_ *App, err error) {
-	a := &App{cfg: cfg, version: version, log: log, started: time.Now(), owner: newOwner(cfg.Language, log)}
+	a := &App{
+		cfg: cfg, version: version, log: log, started: time.Now(), owner: newOwner(cfg.Language, log), memory: newMemory(),
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.close())
@@ -164,7 +167,11 @@ func (a *App) assemble(ctx context.Context) error {
 			_, err := proc.Reap(ctx, "", runners...)
 			return err
 		},
-		Ended: func(t chat.Turn) { c.router.Lanes().Ended(t) }, Log: a.log,
+		Ended: func(t chat.Turn) {
+			c.router.Lanes().Ended(t)
+			a.memory.touch()
+		},
+		Log: a.log,
 	})
 	clicks := receive.NewClicks(db.Asks(), board, a.log)
 	c.router, err = router.New(ctx, router.Deps{

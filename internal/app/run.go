@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"cligate/internal/chat"
-	"cligate/internal/worker/proc/runner"
 )
 
 // How long the end may take after turns have ended.
@@ -56,7 +54,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 		}
 	})
 	ins.Go(func() { a.agents.probeAll(taking) })
-	ins.Go(func() { settle(taking) })
+	ins.Go(func() { a.memory.run(taking) })
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
@@ -76,21 +74,6 @@ func (a *App) Run(ctx context.Context) (err error) {
 	stopSending()
 	outs.Wait()
 	return err
-}
-
-// settleTime is when a start is over.
-const settleTime = 1500 * time.Millisecond
-
-// settle gives back the memory that only the start needed: a third of it all.
-func settle(ctx context.Context) {
-	t := time.NewTimer(settleTime)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		debug.FreeOSMemory()
-		runner.Slim()
-	case <-ctx.Done():
-	}
 }
 
 // drain lets turns end, then ends them, then the agents. The order matters: a
