@@ -27,8 +27,10 @@ type outcome struct {
 	runner        float64 // KiB of PSS of one runner process
 }
 
-// breath is between an answer and the next word.
-const breath = 150 * time.Millisecond
+const (
+	breath = 150 * time.Millisecond // between an answer and the next word
+	quiet  = 2 * time.Second        // without a word, before memory is looked at
+)
 
 func (r rush) do(ctx context.Context, l *lab, k kind) (o outcome, err error) {
 	g, err := l.open(ctx, k, options{people: r.chats})
@@ -36,7 +38,7 @@ func (r rush) do(ctx context.Context, l *lab, k kind) (o outcome, err error) {
 		return o, err
 	}
 	defer g.close()
-	if err := pause(ctx, 2*time.Second); err != nil {
+	if err := pause(ctx, breath); err != nil {
 		return o, err
 	}
 	// One conversation comes first: what the code of a turn takes is no cost of
@@ -44,7 +46,7 @@ func (r rush) do(ctx context.Context, l *lab, k kind) (o outcome, err error) {
 	if _, err := await(ctx, g.api.say(1, l.prompt("m")), answerLimit); err != nil {
 		return o, err
 	}
-	if err := pause(ctx, breath); err != nil {
+	if err := pause(ctx, quiet); err != nil {
 		return o, err
 	}
 	one, used := g.status("VmRSS"), g.cpu()
@@ -54,7 +56,7 @@ func (r rush) do(ctx context.Context, l *lab, k kind) (o outcome, err error) {
 	turns := r.chats * (r.rounds + 1)
 	o = c.outcome(turns)
 	o.cpu = (g.cpu() - used).Seconds() * 1000 / float64(turns)
-	if err := pause(ctx, 2*time.Second); err != nil {
+	if err := pause(ctx, quiet); err != nil {
 		return o, err
 	}
 	o.doubled = doubled(g.api)
