@@ -12,10 +12,10 @@ import (
 const MaxLine = 4 << 20
 
 const (
-	readSize  = 8 << 10  // a reader's own buffer
-	keepSize  = 64 << 10 // a line buffer above this is given back after use
+	readSize  = 4 << 10  // a reader's own buffer; each live agent has one
+	keepSize  = 16 << 10 // a line buffer above this is given back after use
 	headSize  = 4 << 10  // what is kept of a line over the cap
-	firstSize = 32 << 10 // first size of a line buffer
+	firstSize = 16 << 10 // first size of a line buffer
 )
 
 // Line is one line of an agent's output.

@@ -19,14 +19,18 @@ type tail struct {
 
 func newTail(env []string) *tail { return &tail{mask: newMasker(env)} }
 
-// fill reads r to its end.
+// fill reads r to its end. Most agents never say anything there, so the buffer
+// grows with the first that says much.
 func (t *tail) fill(r io.Reader) {
-	b := make([]byte, 4<<10)
+	b := make([]byte, 256)
 	for {
 		n, err := r.Read(b)
 		t.add(b[:n])
 		if err != nil {
 			return
+		}
+		if n == len(b) && n < 16<<10 {
+			b = make([]byte, 16<<10)
 		}
 	}
 }
