@@ -54,7 +54,7 @@ func (b *brood) wait(pid int) (clean bool) {
 // sweep kills the orphans of runners that died before their trees, and reports
 // whether it could.
 func (b *brood) sweep() bool {
-	return runner.Exterminate(b.orphans, time.Now().Add(runner.KillLimit))
+	return runner.Sweep(b.orphans, time.Now().Add(runner.KillLimit))
 }
 
 // orphans returns the trees of the children that this process adopted, and

@@ -139,10 +139,20 @@ func SignalAll(list []Entry, sig syscall.Signal) {
 // killed cannot escape, and a child whose parent dies does not leave the tree
 // unseen.
 func Exterminate(find func() []Entry, until time.Time) bool {
+	return kill(func() []Entry { return freeze(find) }, until)
+}
+
+// Sweep is Exterminate for a process whose own descendants come to it when
+// their parents die: nothing of them can leave unseen, so nothing is stopped
+// first. A sweeper that is itself killed leaves nothing stopped behind that
+// would never end.
+func Sweep(find func() []Entry, until time.Time) bool { return kill(find, until) }
+
+func kill(find func() []Entry, until time.Time) bool {
 	chosen := map[int]Entry{}
 	pause := time.Millisecond
 	for {
-		for _, e := range freeze(find) {
+		for _, e := range find() {
 			chosen[e.PID] = e
 		}
 		for pid, e := range chosen {
@@ -163,14 +173,18 @@ func Exterminate(find func() []Entry, until time.Time) bool {
 	}
 }
 
-// freeze stops what find returns until it returns nothing new.
+// freeze stops what find returns until it returns nothing new. Runners are not
+// stopped: they start nothing more, and one that goes on kills its tree itself,
+// also when this process does not live to do it.
 func freeze(find func() []Entry) []Entry {
 	stopped := map[int]uint64{}
 	for range 50 {
 		found, fresh := find(), false
 		for _, e := range found {
 			if at, ok := stopped[e.PID]; !ok || at != e.Start {
-				e.Signal(syscall.SIGSTOP)
+				if !isRunner(e.PID) {
+					e.Signal(syscall.SIGSTOP)
+				}
 				stopped[e.PID], fresh = e.Start, true
 			}
 		}
@@ -179,4 +193,10 @@ func freeze(find func() []Entry) []Entry {
 		}
 	}
 	return find()
+}
+
+// isRunner reports whether a process is a runner, of whatever daemon.
+func isRunner(pid int) bool {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	return err == nil && bytes.HasPrefix(b, []byte(Name+"\x00"))
 }
