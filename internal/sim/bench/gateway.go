@@ -184,4 +184,22 @@ func status(pid int, name string) float64 {
 	return 0
 }
 
+// peak watches the memory from now on; what it returns ends that and says the
+// most that was seen, in KiB.
+func (g *gateway) peak(ctx context.Context) (stop func() float64) {
+	ctx, cancel := context.WithCancel(ctx)
+	seen := make(chan float64)
+	go func() { // ends with stop
+		most := 0.0
+		for pause(ctx, time.Millisecond) == nil {
+			most = max(most, g.status("VmRSS"))
+		}
+		seen <- most
+	}()
+	return func() float64 {
+		cancel()
+		return <-seen
+	}
+}
+
 const mib = 1024 // KiB
