@@ -106,12 +106,15 @@ func (c *channel) row(o chat.Out) time.Duration {
 	if !ok {
 		return c.fail("messages for an account that is not configured wait", nil)
 	}
+	traits := a.Traits()
 	if o.Class == chat.OutProgress {
+		if wait := time.Until(o.DueAt); wait > 0 && !traits.Local {
+			c.sender.pace.pause(c.name, wait) // what the chat has to wait outlives this row
+		}
 		if wait, gone := c.cosmetic(&o); gone {
 			return wait
 		}
 	}
-	traits := a.Traits()
 	if !traits.Local {
 		if wait := c.due(o); wait > 0 {
 			return wait

@@ -134,6 +134,32 @@ func TestAWaitToldToAnEditHoldsTheFinalAlsoAcrossARestart(t *testing.T) {
 	})
 }
 
+func TestAWaitToldToALiveMessageHoldsWhatFollowsAlsoAcrossARestart(t *testing.T) {
+	bubble(t, traits, func(h *house) {
+		tn := turnOf(h.place("1", true), 1)
+		var told time.Time
+		h.tg.Script(func(o chat.Out) fake.Outcome {
+			if o.Class == chat.OutProgress && o.Op == chat.OpPost && told.IsZero() {
+				told = time.Now()
+				return fake.Outcome{Err: &chat.Error{Code: chat.Wait, After: time.Minute}}
+			}
+			return fake.Outcome{}
+		})
+		l := h.voice.Begin(tn, "en", "demo")
+		stream(l, 20, 100*time.Millisecond)
+		h.stop() // the live message is never shown
+		h.start()
+		h.say(tn.Place, "a", "what follows")
+		sleep(3 * time.Minute)
+		h.want("1", "what follows")
+		for _, c := range h.tg.Calls() {
+			if c.At.After(told) && c.At.Sub(told) < 61*time.Second {
+				t.Errorf("%s after %v", c.Out.Op, c.At.Sub(told))
+			}
+		}
+	})
+}
+
 func TestEditsAreHalfAsFrequentAfterAWait(t *testing.T) {
 	bubble(t, traits, func(h *house) {
 		tn := turnOf(h.place("1", true), 1)
