@@ -24,6 +24,7 @@ type Button struct{ Label, Data string }
 // Talk is one person in one chat, on either platform.
 type Talk struct {
 	Chat string // as oracle.World names it
+	To   string // whom every message names first, in groups: "@rig_bot"
 	rig  *Rig
 	side side
 
@@ -62,7 +63,19 @@ func (r *Rig) talk(chat string, s side) *Talk {
 
 // Say sends a message. It does not wait until the daemon has it: Telegram keeps
 // it, the web client posts it until it is taken.
-func (t *Talk) Say(text string) { t.side.say(text) }
+func (t *Talk) Say(text string) { t.side.say(t.addressed(text)) }
+
+// addressed is text as it is said in this chat.
+func (t *Talk) addressed(text string) string {
+	switch {
+	case t.To == "":
+		return text
+	case strings.HasPrefix(text, "/"):
+		name, rest, _ := strings.Cut(text, " ")
+		return strings.TrimSpace(name + t.To + " " + rest)
+	}
+	return t.To + " " + text
+}
 
 // SayAt is Say with a time of writing, on Telegram: something that the service
 // has kept for that long.
@@ -79,7 +92,7 @@ func (t *Talk) SayAt(at time.Time, text string) {
 func (t *Talk) Put(text string, s oracle.Said) {
 	s.Chat = t.Chat
 	t.rig.Expect(s)
-	t.side.say(text)
+	t.Say(text)
 }
 
 // Tell is Put for an allowed message with these markers in its answer.

@@ -2,7 +2,9 @@ package system
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -25,6 +27,17 @@ var never = map[string]string{
 	"web/wait-received": "our own page never asks us to wait",
 }
 
+// inGroups are points that are tried in a Telegram group as well: what is sent
+// there is counted, paced and settled in another way. What needs many messages
+// takes minutes there and belongs to the long form.
+func inGroups() []fault.Point {
+	short := []fault.Point{fault.UpdatesStored, fault.SendIntended, fault.SendDone}
+	if full() {
+		return append(short, fault.AskSent, fault.ProgressSent)
+	}
+	return short
+}
+
 // choices are what people do about an interrupted turn.
 var choices = []string{"", "cont", "retry", "drop"}
 
@@ -38,8 +51,9 @@ func TestFaultEveryPoint(t *testing.T) {
 	}
 	n := 0
 	for _, p := range points {
-		for _, platform := range []string{"telegram", "web"} {
-			if never[platform+"/"+string(p)] != "" {
+		for _, platform := range []string{"telegram", "web", "group", "supergroup"} {
+			group := strings.HasSuffix(platform, "group")
+			if never[platform+"/"+string(p)] != "" || group && !slices.Contains(inGroups(), p) {
 				continue
 			}
 			for _, agent := range []string{rig.Claude, rig.Demo} {
@@ -66,11 +80,7 @@ func dieAt(t *testing.T, at fault.Point, platform, agent string, hit int, choice
 	var p *person
 	for round := range 3 {
 		p = &person{t: t, r: r, name: string(rune('a' + round)), choice: choice}
-		if platform == "web" {
-			p.c = r.WebChat(fmt.Sprintf("chat%d", round))
-		} else {
-			p.c = r.Chat(int64(2001 + round))
-		}
+		p.c = place(r, platform, round)
 		p.day()
 		if died = p.died; died > 0 {
 			break
@@ -83,6 +93,27 @@ func dieAt(t *testing.T, at fault.Point, platform, agent string, hit int, choice
 	r.Judge()
 	over(t, r, p.c, "ask:", "stop:", "rm:")
 	finish(t, r)
+}
+
+// place is one of several chats of that kind.
+func place(r *rig.Rig, platform string, n int) *rig.Talk {
+	owner := int64(2001 + n)
+	id, kind := owner, telegram.Private
+	switch platform {
+	case "web":
+		return r.WebChat(fmt.Sprintf("chat%d", n))
+	case "group":
+		id, kind = -owner, telegram.Group
+	case "supergroup":
+		id, kind = -1000000000000-owner, telegram.Supergroup
+	}
+	if id == owner {
+		return r.Chat(owner)
+	}
+	r.Telegram.AddChat(id, kind, "Team")
+	c := r.ChatAs(id, owner)
+	c.To = "@" + rig.Bot
+	return c
 }
 
 // finish ends the daemon in order and looks for what it left.
