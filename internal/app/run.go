@@ -10,10 +10,12 @@ import (
 	"cligate/internal/chat"
 )
 
-// How long the end may take after turns have ended.
 const (
-	flushLimit   = 10 * time.Second
+	flushLimit   = 10 * time.Second // for what turns have said, at the end
 	adapterRetry = 30 * time.Second
+	// probeDelay leaves the processor to the accounts: that they receive is
+	// more urgent than which other agents could be used.
+	probeDelay = 300 * time.Millisecond
 )
 
 // Run works until ctx ends and then ends everything in order: nothing more is
@@ -53,7 +55,11 @@ func (a *App) Run(ctx context.Context) (err error) {
 			failed <- fmt.Errorf("web: %w", err)
 		}
 	})
-	ins.Go(func() { a.agents.probeAll(taking) })
+	ins.Go(func() {
+		if sleep(taking, probeDelay) {
+			a.agents.probeAll(taking)
+		}
+	})
 	ins.Go(func() { a.memory.run(taking) })
 	select {
 	case <-ctx.Done():
@@ -98,16 +104,23 @@ func (a *App) receive(ctx context.Context, b bot) {
 		if detail != "" {
 			a.owner.trouble(b.account, detail)
 		}
-		t := time.NewTimer(adapterRetry)
-		select {
-		case <-t.C:
-		case <-ctx.Done():
-		}
-		t.Stop()
+		sleep(ctx, adapterRetry)
 		if chat.CodeOf(err) == chat.Denied {
 			// A refused token stays refused until the configuration changes.
 			<-ctx.Done()
 		}
+	}
+}
+
+// sleep waits for d; false when ctx ended before.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
