@@ -90,9 +90,12 @@ func yes(b bool) float64 {
 
 // growth measures one chat's warm turn beside more and more sessions.
 func growth(ctx context.Context, l *lab) ([]figure, error) {
+	if l.quick {
+		return nil, nil
+	}
 	many := 500
 	whole, cpu := series{}, series{}
-	for range l.runs(2) {
+	for range l.runs(3) {
 		for _, k := range []kind{ref, ours} {
 			one, all, err := l.grow(ctx, k, many)
 			if err != nil {
@@ -115,10 +118,10 @@ func (l *lab) grow(ctx context.Context, k kind, many int) (one, all steps, err e
 	}
 	defer g.close()
 	w := walk{chats: 1, gap: 50 * time.Millisecond}
-	if _, err := w.turns(ctx, l, g, 10); err != nil { // warm up
+	if _, err := w.turns(ctx, l, g, 20); err != nil { // warm up
 		return one, all, err
 	}
-	if one, err = w.turns(ctx, l, g, 30); err != nil {
+	if one, err = w.turns(ctx, l, g, 60); err != nil {
 		return one, all, err
 	}
 	c := &crowdBook{answered: map[int64]int{}}
@@ -128,10 +131,10 @@ func (l *lab) grow(ctx context.Context, k kind, many int) (one, all steps, err e
 	if err := pause(ctx, 3*time.Second); err != nil {
 		return one, all, err
 	}
-	if _, err := w.turns(ctx, l, g, 10); err != nil {
+	if _, err := w.turns(ctx, l, g, 20); err != nil {
 		return one, all, err
 	}
-	all, err = w.turns(ctx, l, g, 30)
+	all, err = w.turns(ctx, l, g, 60)
 	return one, all, err
 }
 

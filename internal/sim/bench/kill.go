@@ -17,8 +17,12 @@ type crash struct {
 // kill measures kill -9 in the middle of turns, with messages while down.
 func kill(ctx context.Context, l *lab) ([]figure, error) {
 	silent, twice := series{}, series{}
+	kinds := []kind{ref, ours}
+	if l.quick {
+		kinds = kinds[1:]
+	}
 	for range l.runs(3) {
-		for _, k := range []kind{ref, ours} {
+		for _, k := range kinds {
 			c, err := l.crash(ctx, k)
 			if err != nil {
 				return nil, err

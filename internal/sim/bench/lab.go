@@ -95,7 +95,15 @@ func (l *lab) prompt(what string) string {
 // runs is how often something is measured.
 func (l *lab) runs(full int) int {
 	if l.quick {
-		return min(full, 2)
+		return 1
+	}
+	return full
+}
+
+// some is how many of something are enough.
+func (l *lab) some(full int) int {
+	if l.quick {
+		return max(1, full/3)
 	}
 	return full
 }

@@ -80,7 +80,7 @@ func (s series) figure(metric, unit, goal string, reached func(ref, ours float64
 func latency(ctx context.Context, l *lab) ([]figure, error) {
 	in, out, whole, late, cpu, calls := series{}, series{}, series{}, series{}, series{}, series{}
 	firstIn, firstWhole := series{}, series{}
-	w := walk{chats: 20, warm: 30, gap: 110 * time.Millisecond}
+	w := walk{chats: 20, warm: l.some(60), gap: 110 * time.Millisecond}
 	for range l.runs(5) {
 		for _, k := range []kind{ref, ours} {
 			first, warm, err := w.do(ctx, l, k, options{paced: true})
@@ -114,7 +114,7 @@ func latency(ctx context.Context, l *lab) ([]figure, error) {
 // withBurst is what the default burst window adds.
 func withBurst(ctx context.Context, l *lab) (figure, error) {
 	s := series{}
-	w := walk{chats: 10, warm: 10, gap: 110 * time.Millisecond}
+	w := walk{chats: 10, warm: l.some(30), gap: 110 * time.Millisecond}
 	for range l.runs(3) {
 		_, warm, err := w.do(ctx, l, ours, options{paced: true, burst: 150 * time.Millisecond})
 		if err != nil {
@@ -128,7 +128,7 @@ func withBurst(ctx context.Context, l *lab) (figure, error) {
 // farAway is the same with an API that takes 100 ms for every answer.
 func farAway(ctx context.Context, l *lab) ([]figure, error) {
 	in, out := series{}, series{}
-	w := walk{chats: 8, warm: 16, gap: 250 * time.Millisecond}
+	w := walk{chats: 8, warm: l.some(24), gap: 250 * time.Millisecond}
 	for range l.runs(3) {
 		for _, k := range []kind{ref, ours} {
 			_, warm, err := w.do(ctx, l, k, options{paced: true, delay: 100 * time.Millisecond})

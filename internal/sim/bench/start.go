@@ -53,7 +53,7 @@ func (g *gateway) firstPoll() int64 {
 func idle(ctx context.Context, l *lab) ([]figure, error) {
 	span := time.Minute
 	if l.quick {
-		span = 10 * time.Second
+		span = 5 * time.Second
 	}
 	var all []*gateway
 	defer func() {

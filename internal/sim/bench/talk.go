@@ -111,7 +111,7 @@ func limited(ctx context.Context, l *lab) ([]figure, error) {
 	}
 	defer g.close()
 	began := now()
-	w, err := watch(ctx, g, int64(chats)+1, l.prompt("stream 2000 24 2650"), 2*time.Minute)
+	w, err := watch(ctx, g, int64(chats)+1, l.prompt(fmt.Sprintf("stream %d 24 2650", l.some(2000))), 2*time.Minute)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func limited(ctx context.Context, l *lab) ([]figure, error) {
 	allowed := 1.5 + 1.1*float64(w.posts()-1)
 	answers := 0
 	c := &crowdBook{answered: map[int64]int{}}
-	r := rush{chats: chats, rounds: 4, limit: 2 * time.Minute}
+	r := rush{chats: chats, rounds: l.some(4), limit: 2 * time.Minute}
 	r.first(ctx, l, g, c)
 	r.next(ctx, l, g, c)
 	for _, n := range c.answered {
@@ -133,7 +133,7 @@ func limited(ctx context.Context, l *lab) ([]figure, error) {
 	}
 	return []figure{
 		alone(fmt.Sprintf("stream with limits, %d messages: last piece → all there", w.posts()), "s", "≤ "+number(allowed), atMost(allowed), lag),
-		alone("50 chats with limits, 250 turns: answers lost or doubled", "", "0", atMost(0),
+		alone(fmt.Sprintf("50 chats with limits, %d turns: answers lost or doubled", chats*(r.rounds+1)), "", "0", atMost(0),
 			float64(chats*(r.rounds+1)-answers+doubled(g.api))),
 		alone("the same: calls refused with 429", "", "", nil, float64(refused)),
 	}, ctx.Err()
