@@ -25,13 +25,13 @@ func TestSessionServesUntilItIsReplacedOrLost(t *testing.T) {
 		"none is current":                {func(_ *chat.Session, c *chat.Conversation) { c.Session = 0 }, false},
 		"another agent is wished for":    {func(_ *chat.Session, c *chat.Conversation) { c.Agent = "demo" }, false},
 		"another workspace":              {func(_ *chat.Session, c *chat.Conversation) { c.Workspace = "/elsewhere" }, false},
-		"a workspace that begins alike":  {func(_ *chat.Session, c *chat.Conversation) { c.Workspace = "/work/sub" }, false},
+		"a workspace that begins alike":  {func(_ *chat.Session, c *chat.Conversation) { c.Workspace = "/src/sub" }, false},
 		"the agent has lost it":          {func(s *chat.Session, _ *chat.Conversation) { s.State = chat.SessionLost }, false},
 		"it is another conversation's":   {func(s *chat.Session, _ *chat.Conversation) { s.Conversation = 2 }, false},
 		"there is no session at all yet": {func(s *chat.Session, c *chat.Conversation) { *s, c.Session = chat.Session{}, 0 }, false},
 	} {
-		s := chat.Session{ID: 7, Conversation: 1, Agent: "claude", Workspace: "/work", State: chat.SessionOpen, NativeID: "n1"}
-		conv := chat.Conversation{ID: 1, Session: 7, Agent: "claude", Workspace: "/work"}
+		s := chat.Session{ID: 7, Conversation: 1, Agent: "claude", Workspace: "/src", State: chat.SessionOpen, NativeID: "n1"}
+		conv := chat.Conversation{ID: 1, Session: 7, Agent: "claude", Workspace: "/src"}
 		c.change(&s, &conv)
 		if got := s.Serves(conv); got != c.serves {
 			t.Errorf("%s: serves is %v", name, got)
