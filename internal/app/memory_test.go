@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,16 +13,16 @@ func TestMemoryIsGivenBackOnceAfterWork(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		released := 0
-		m.release = func() { released++ }
+		var released atomic.Int64
+		m.release = func() { released.Add(1) }
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { m.run(ctx) })
-		want := func(n int, when string) {
+		want := func(n int64, when string) {
 			t.Helper()
 			synctest.Wait()
-			if released != n {
-				t.Errorf("%s: given back %d times, want %d", when, released, n)
+			if got := released.Load(); got != n {
+				t.Errorf("%s: given back %d times, want %d", when, got, n)
 			}
 		}
 		time.Sleep(2 * calmTime)
