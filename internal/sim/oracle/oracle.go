@@ -103,6 +103,7 @@ func Rules() []Rule {
 		{"no answer text is shown twice", shownOnce},
 		{"nothing is shown in another chat", inPlace},
 		{"no prompt is given twice", promptedOnce},
+		{"what was answered was asked", asked},
 		{"answers keep the order of the questions", ordered},
 		{"strangers cause nothing", strangers},
 		{"one live agent a session", func(w World) []string { return w.Overlaps }},
@@ -319,6 +320,18 @@ func promptedOnce(w World) []string {
 		}
 		if n > 1+s.Again {
 			out = append(out, fmt.Sprintf("%s was given %d times", s.Key, n))
+		}
+	}
+	return out
+}
+
+// asked sees that the prompts were looked at at all.
+func asked(w World) []string {
+	var out []string
+	for _, s := range w.Said {
+		given := func(p Prompt) bool { return has(p.Text, s.Key) }
+		if s.Allowed && w.succeeded(s) && !slices.ContainsFunc(w.Prompts, given) {
+			out = append(out, s.Key+" succeeded and no agent was given it")
 		}
 	}
 	return out

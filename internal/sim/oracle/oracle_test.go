@@ -70,6 +70,9 @@ var defects = map[string][]func(*World){
 	"no prompt is given twice": {
 		func(w *World) { w.Prompts = append(w.Prompts, Prompt{"s1", "say k1"}) },
 	},
+	"what was answered was asked": {
+		func(w *World) { w.Prompts = w.Prompts[1:] },
+	},
 	"answers keep the order of the questions": {
 		func(w *World) {
 			w.Shown = []Shown{{"a", "13", "k10.1"}, {"a", "11", "k1.1"}, {"a", "12", "k1.2"}, w.Shown[3]}
