@@ -295,24 +295,40 @@ func (r *Router) flush(ctx context.Context, bs []*burst) (failed map[int64]bool)
 		id := b.rows[0].Conversation
 		of[id] = append(of[id], b)
 	}
+	if len(of) == 1 { // the usual case
+		for id, bs := range of {
+			if !r.turns(ctx, bs) {
+				failed[id] = true
+			}
+		}
+		return failed
+	}
 	var mu sync.Mutex
 	var all errgroup.Group
 	all.SetLimit(together)
 	for id, bs := range of {
 		all.Go(func() error {
-			for _, b := range bs {
-				if !r.trouble.attempt(ctx, b.rows[0], func() error { return r.intake.turn(ctx, b, false) }) {
-					mu.Lock()
-					defer mu.Unlock()
-					failed[id] = true
-					return nil
-				}
+			if !r.turns(ctx, bs) {
+				mu.Lock()
+				defer mu.Unlock()
+				failed[id] = true
 			}
 			return nil
 		})
 	}
 	_ = all.Wait() // none fails
 	return failed
+}
+
+// turns makes the turns of a conversation's bursts, as far as the first that
+// cannot be made, and reports whether that was all.
+func (r *Router) turns(ctx context.Context, bs []*burst) bool {
+	for _, b := range bs {
+		if !r.trouble.attempt(ctx, b.rows[0], func() error { return r.intake.turn(ctx, b, false) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // one takes one message.
