@@ -56,8 +56,9 @@ func (s Session) Serves(c Conversation) bool {
 
 // Settings are a conversation's wishes for its worker.
 type Settings struct {
-	Model string
-	Mode  string
+	Model  string
+	Mode   string
+	Effort string
 }
 
 // Applied says when a change of settings takes effect.

@@ -50,6 +50,7 @@ type FileRef struct {
 	MIME string `json:"mime,omitempty"`
 	Kind string `json:"kind,omitempty"` // photo, document, voice, audio, video, sticker
 	Size int64  `json:"size,omitempty"` // bytes, 0 when unknown
+	Path string `json:"path,omitempty"` // absolute, of the fetched file; empty until then
 }
 
 // InboundState is the life of a stored message. Which end a turn's messages

@@ -102,6 +102,19 @@ func (in Input) Text() string {
 	return strings.Join(parts, "\n\n")
 }
 
+// Fetched are the files that lie on this machine, in the order of the pieces.
+func (in Input) Fetched() []FileRef {
+	var files []FileRef
+	for _, p := range in.Pieces {
+		for _, f := range p.Files {
+			if f.Path != "" {
+				files = append(files, f)
+			}
+		}
+	}
+	return files
+}
+
 // AttemptState is how far one attempt at a turn got. The intent is written
 // before each outside effect and the result after it.
 type AttemptState string

@@ -6,6 +6,7 @@ package worker
 
 import (
 	"context"
+	"time"
 
 	"cligate/internal/chat"
 )
@@ -34,8 +35,8 @@ type Worker interface {
 	// Steer puts in into the running turn. nil = the agent took it; an error
 	// with code chat.Unsupported or chat.Conflict means it goes to the queue.
 	Steer(ctx context.Context, in chat.Input) error
-	// Set changes model or mode and says when that applies; an empty value
-	// leaves that setting as it is. chat.Unsupported, chat.ModelUnknown and
+	// Set changes model, mode or effort and says when that applies; an empty
+	// value leaves that setting as it is. chat.Unsupported, chat.ModelUnknown and
 	// chat.Invalid mean that this agent does not take the value.
 	Set(ctx context.Context, s chat.Settings) (chat.Applied, error)
 	// NativeID is the session id that the agent itself reported, empty until
@@ -70,6 +71,7 @@ type Spec struct {
 	Begun     bool   // an earlier open with this Seed may have reached the agent
 	Model     string
 	Mode      string
+	Effort    string
 	// Uninvited opens a turn that the agent started by itself; end closes it.
 	// While a user's turn runs it returns that turn's host. nil = such output
 	// is dropped with a log line.
@@ -82,23 +84,42 @@ type Traits struct {
 	Version  string
 	LoggedIn bool   // false only when the agent definitely says so
 	Hint     string // one sentence for the operator: how to log in, what to install
-	Resume   bool   // a session survives its process
-	Steer    bool
-	Approval bool
-	Ask      bool // asks questions
-	Models   bool // the model can be changed without losing the session
-	Images   bool
-	Cost     bool
+	Can      Abilities
 	Env      []string // names of the variables that its processes are given
 }
 
 // Info is what a live agent said about itself.
 type Info struct {
 	Version  string
-	Model    string
-	Models   []string
+	Model    string // in use, empty when not known; likewise Mode and Effort
+	Mode     string
+	Effort   string
+	Models   []string // that can be chosen, empty when not known
 	Modes    []string
+	Efforts  []string
 	Commands []Command
+}
+
+// Cataloguer is a Driver whose agent keeps sessions that were begun elsewhere,
+// in a terminal say. Abilities: Catalogue.
+type Cataloguer interface {
+	// Sessions lists the agent's own sessions of a workspace, the newest first.
+	Sessions(ctx context.Context, workspace string) ([]Native, error)
+}
+
+// Native is a session as its agent knows it.
+type Native struct {
+	ID    string // what Spec.NativeID takes
+	Title string // the first words, or the agent's own title
+	Used  time.Time
+}
+
+// Terminal is a Driver whose sessions can go on in a terminal. Abilities:
+// TakesOver.
+type Terminal interface {
+	// Terminal is the command line, program first, that goes on with a session
+	// when it is run in the session's workspace.
+	Terminal(nativeID string) []string
 }
 
 // Command is a slash command of the agent's own.

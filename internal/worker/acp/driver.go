@@ -63,8 +63,10 @@ func (d *Driver) Probe(ctx context.Context) (worker.Traits, error) {
 		return t, err
 	}
 	t.Version, t.LoggedIn = said.Agent.Version, true
-	t.Resume, t.Images = said.Capabilities.Load, said.Capabilities.Prompt.Image
-	t.Approval, t.Ask, t.Models = true, true, true
+	t.Can = worker.Abilities{worker.Interrupt, worker.Approvals, worker.Questions, worker.Models}
+	if said.Capabilities.Load {
+		t.Can = append(t.Can, worker.Resume)
+	}
 	return t, nil
 }
 

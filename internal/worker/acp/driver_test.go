@@ -20,7 +20,7 @@ func TestProbeLearnsFromTheAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := d.Probe(t.Context())
-	if err != nil || got.Agent != "demo" || got.Version == "" || !got.Resume || !got.LoggedIn || !got.Approval {
+	if err != nil || got.Agent != "demo" || got.Version == "" || !got.Can.Has(worker.Resume) || !got.LoggedIn || !got.Can.Has(worker.Approvals) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	if left := workertest.Left(token)(); len(left) > 0 {

@@ -60,10 +60,18 @@ func New(cfg Config, starter *proc.Starter, log *slog.Logger) *Driver {
 // probeTimeout bounds each question that Probe asks.
 const probeTimeout = 10 * time.Second
 
+// abilities are what the agent can do through this driver.
+func abilities() worker.Abilities {
+	return worker.Abilities{
+		worker.ChoosesID, worker.Resume, worker.Interrupt, worker.Steer, worker.Approvals, worker.Questions, worker.Plans,
+		worker.Models, worker.Modes, worker.Thoughts, worker.Tokens, worker.Cost, worker.Window, worker.AgentTurns,
+	}
+}
+
 // Probe implements worker.Driver.
 func (d *Driver) Probe(ctx context.Context) (worker.Traits, error) {
 	t := worker.Traits{
-		Agent: "claude", LoggedIn: true, Resume: true, Steer: true, Approval: true, Ask: true, Models: true, Cost: true,
+		Agent: "claude", LoggedIn: true, Can: abilities(),
 		Env: proc.EnvNames(d.cfg.env()...),
 	}
 	out, err := d.output(ctx, "--version")

@@ -243,7 +243,7 @@ func TestProbeTellsVersionAndLogin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	got, err := w.Probe(t.Context())
-	if err != nil || got.Version != "2.1.332" || !got.LoggedIn || got.Hint != "" || !got.Resume || !got.Approval {
+	if err != nil || got.Version != "2.1.332" || !got.LoggedIn || got.Hint != "" || !got.Can.Has(worker.Resume) || !got.Can.Has(worker.Approvals) {
 		t.Errorf("traits = %+v, %v", got, err)
 	}
 	if err := os.WriteFile(w.dir+"/logged-out", nil, 0o600); err != nil {

@@ -143,7 +143,8 @@ func (d *Driver) Worker(session int64) *Worker {
 // Probe implements worker.Driver.
 func (d *Driver) Probe(context.Context) (worker.Traits, error) {
 	return worker.Traits{
-		Agent: "fake", Version: "1", LoggedIn: true, Resume: true, Steer: true, Approval: true, Ask: true, Models: true,
+		Agent: "fake", Version: "1", LoggedIn: true,
+		Can: worker.Abilities{worker.Resume, worker.Steer, worker.Approvals, worker.Questions, worker.Models},
 	}, nil
 }
 

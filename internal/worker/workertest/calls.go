@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"cligate/internal/chat"
+	"cligate/internal/worker"
 )
 
 // The rules here are about the calls of the contract beside Prompt.
@@ -13,11 +14,11 @@ func probe(t *testing.T, k Kit) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tr.Agent == "" || !tr.LoggedIn || tr.Resume == k.NoResume {
+	if tr.Agent == "" || !tr.LoggedIn || tr.Can.Has(worker.Resume) == k.NoResume {
 		t.Errorf("traits %+v", tr)
 	}
-	for can, a := range map[*bool]Act{&tr.Approval: Approval, &tr.Ask: Question} {
-		if k.Say[a] != "" && !*can {
+	for can, a := range map[worker.Ability]Act{worker.Approvals: Approval, worker.Questions: Question} {
+		if k.Say[a] != "" && !tr.Can.Has(can) {
 			t.Errorf("an agent that can be made to do %q has the traits %+v", a, tr)
 		}
 	}
@@ -56,7 +57,7 @@ func steerBusy(t *testing.T, k Kit) {
 	h := NewHost(nil)
 	r := prompt(t, w, k.Say[Stream], h)
 	h.AwaitText(t, "")
-	if err := w.Steer(t.Context(), Input(k.Say[Recall])); (err == nil) != tr.Steer || err != nil && !toQueue(err) {
+	if err := w.Steer(t.Context(), Input(k.Say[Recall])); (err == nil) != tr.Can.Has(worker.Steer) || err != nil && !toQueue(err) {
 		t.Errorf("traits %+v, steered: %v", tr, err)
 	}
 	if err := r.wait(t); err != nil {
