@@ -34,9 +34,9 @@ test: ## all tests that need only Go, gcc, make and git
 	$(GO) test -race -tags $(TAGS) -timeout 15m ./...
 
 .PHONY: test-agents
-test-agents: ## the real agent CLIs against a model server of our own (needs .ci/install-agents)
-	.ci/install-agents
-	PATH="$$(.ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -timeout 10m ./internal/sim/agents/...
+test-agents: ## the real agent CLIs against a model server of our own; AGENTS=all for those that CI leaves out
+	AGENTS='$(AGENTS)' .ci/install-agents
+	PATH="$$(AGENTS='$(AGENTS)' .ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -timeout 30m ./internal/sim/agents/...
 
 .PHONY: record
 record: ## record the transcripts of the real Claude Code anew, and the golden files from them
