@@ -77,7 +77,7 @@ func said(m map[string]any) string {
 func TestTheLastOwnTextIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	result := `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"out"}]}`
+	result := `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"out"}]}`
 	for name, tt := range map[string]struct{ messages, want string }{
 		"a plain text":             {`[{"role":"user","content":"say hi"}]`, "hi"},
 		"reminders are skipped":    {`[{"role":"user","content":[{"type":"text","text":"<system-reminder>x</system-reminder>"},{"type":"text","text":"say hi"}]}]`, "hi"},

@@ -1,10 +1,20 @@
 // Package model is a model provider on loopback for tests: a server that
-// speaks Anthropic's Messages API, with and without SSE, and answers as the
-// last user text of the request tells it to (package script). A real agent CLI
-// that is pointed at it runs without a network, an account or a bill.
+// answers as the last user text of a request tells it to (package script), in
+// the wire formats that the agent CLIs speak. A real agent that is pointed at
+// it runs without a network, an account or a bill.
+//
+//	Anthropic Messages        URL() + "/v1/messages"
+//	OpenAI Responses          URL() + "/v1/responses"
+//	OpenAI Chat Completions   URL() + "/v1/chat/completions"
+//	Gemini                    URL() + "/v1beta/models/MODEL:generateContent"
+//
+// A request is read into a call (call.go), whatever its format; what the model
+// does with it is decided there and in reply.go and tools.go only; a wire
+// (wire.go and one file per format) writes the answer down.
 //
 // It is strict where a provider is: a request without a key, a model or
-// messages is refused.
+// messages, a tool's call without its result or a result without its call is
+// refused, in the API's own form.
 package model
 
 import (
@@ -12,11 +22,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
+)
+
+// Reasons that "fail STATUS TIMES REASON" may name.
+const (
+	reasonContext = "context" // the conversation is too long
+	reasonQuota   = "quota"   // the account's quota is used up
+	reasonModel   = "model"   // there is no such model
 )
 
 // Server is a running model provider.
@@ -34,10 +53,15 @@ type Server struct {
 
 // Request is what a test may want to know about one call.
 type Request struct {
-	Model string
-	Key   string   // x-api-key or bearer token
-	Users []string // the user's own texts, oldest first
-	Tools []string
+	Path      string
+	Model     string
+	Key       string   // as it was sent: a header's value
+	Users     []string // the user's own texts, oldest first
+	Tools     []string // names of the tools that were offered
+	Images    int      // in the whole conversation
+	Documents int      // in the whole conversation
+	Refused   string   // why the request was malformed; empty when it was not
+	Body      []byte   // as it came
 }
 
 // Open starts a server on a free loopback port.
@@ -48,12 +72,8 @@ func Open(ctx context.Context, log *slog.Logger) (*Server, error) {
 		return nil, fmt.Errorf("listen for the model server: %w", err)
 	}
 	s := &Server{log: log, url: "http://" + ln.Addr().String(), done: make(chan struct{}), tries: map[string]int{}}
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/messages", s.messages)
-	mux.HandleFunc("POST /v1/messages/count_tokens", s.count)
-	mux.HandleFunc("/", s.unknown)
 	s.http = &http.Server{
-		Handler:           mux,
+		Handler:           s.routes(),
 		ReadHeaderTimeout: 10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return ctx },
 	}
@@ -66,10 +86,22 @@ func Open(ctx context.Context, log *slog.Logger) (*Server, error) {
 	return s, nil
 }
 
+func (s *Server) routes() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/messages", s.generate(anthropic{}))
+	mux.HandleFunc("POST /v1/messages/count_tokens", s.count(anthropic{}, "input_tokens"))
+	mux.HandleFunc("POST /v1/responses", s.generate(responses{}))
+	mux.HandleFunc("POST /v1/chat/completions", s.generate(chatCompletions{}))
+	mux.HandleFunc("GET /v1/models", s.models)
+	mux.HandleFunc("POST /v1beta/models/{call}", s.geminiMethod)
+	mux.HandleFunc("/", s.unknown)
+	return mux
+}
+
 // URL is the base URL to give to an agent.
 func (s *Server) URL() string { return s.url }
 
-// Requests returns the calls that were answered so far.
+// Requests returns the calls that were answered or refused so far.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,38 +115,62 @@ func (s *Server) Close() error {
 	return err
 }
 
-func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
-	in, ok := s.decode(w, r)
-	if !ok {
-		return
-	}
-	users := in.users()
-	s.note(r, in, users)
-	rep := in.reply(users)
-	if f := rep.fail; f != nil && !s.spent(f, users) {
-		s.log.DebugContext(r.Context(), "refusing as told", "status", f.status)
-		writeError(w, f.status, f.kind, f.text)
-		return
-	}
-	if !in.Stream {
-		writeJSON(w, http.StatusOK, rep.message(s.id(), in))
-		return
-	}
-	out := &stream{w: w, id: s.id(), in: in}
-	if err := out.send(r.Context(), rep); err != nil {
-		s.log.DebugContext(r.Context(), "stream ended early", "err", err)
-		if errors.Is(err, errCut) {
-			panic(http.ErrAbortHandler) // the only way to break a response off
+// generate answers requests in one wire format.
+func (s *Server) generate(w wire) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		c, ok := s.read(rw, r, w)
+		if !ok {
+			return
+		}
+		rep := c.reply()
+		if f := rep.fail; f != nil && !s.spent(f, c.users()) {
+			s.log.DebugContext(r.Context(), "refusing as told", "status", f.status)
+			deny(rw, w, f.status, f.reason, "as told")
+			return
+		}
+		id := s.id()
+		if !c.stream {
+			writeJSON(rw, http.StatusOK, w.whole(id, c, rep))
+			return
+		}
+		rw.Header().Set("Request-Id", "req_"+id)
+		if err := send(r.Context(), rw, w.begin(id, c, rep), rep); err != nil {
+			s.log.DebugContext(r.Context(), "stream ended early", "err", err)
+			if errors.Is(err, errCut) {
+				panic(http.ErrAbortHandler) // the only way to break a response off
+			}
 		}
 	}
 }
 
-func (s *Server) count(w http.ResponseWriter, r *http.Request) {
-	in, ok := s.decode(w, r)
-	if !ok {
-		return
+func (s *Server) geminiMethod(w http.ResponseWriter, r *http.Request) {
+	_, method, _ := strings.Cut(r.PathValue("call"), ":")
+	switch method {
+	case "generateContent", "streamGenerateContent":
+		s.generate(gemini{})(w, r)
+	case "countTokens":
+		s.count(gemini{}, "totalTokens")(w, r)
+	default:
+		s.unknown(w, r)
 	}
-	writeJSON(w, http.StatusOK, map[string]int{"input_tokens": in.size()})
+}
+
+// count tells how many tokens a request has, under a name.
+func (s *Server) count(w wire, name string) http.HandlerFunc {
+	return func(rw http.ResponseWriter, r *http.Request) {
+		if c, ok := s.read(rw, r, w); ok {
+			writeJSON(rw, http.StatusOK, map[string]int{name: c.tokens()})
+		}
+	}
+}
+
+// models lists what is there; in truth every name is.
+func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
+	list := []any{}
+	for _, id := range []string{"mock-large", "mock-small"} {
+		list = append(list, object{"id": id, "object": "model", "created": created, "owned_by": "mock"})
+	}
+	writeJSON(w, http.StatusOK, object{"object": "list", "data": list})
 }
 
 func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
@@ -122,37 +178,47 @@ func (s *Server) unknown(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return // a reachability probe
 	}
-	writeError(w, http.StatusNotFound, "not_found_error", "no such route")
+	deny(w, anthropic{}, http.StatusNotFound, "", "no such route")
 }
 
-func (s *Server) decode(w http.ResponseWriter, r *http.Request) (*request, bool) {
-	if key(r) == "" {
-		writeError(w, http.StatusUnauthorized, "authentication_error", "no key")
+// read takes a request in, or refuses it as the provider would.
+func (s *Server) read(rw http.ResponseWriter, r *http.Request, w wire) (*call, bool) {
+	seen := Request{Path: r.URL.Path, Key: key(r)}
+	if seen.Key == "" {
+		deny(rw, w, http.StatusUnauthorized, "", "no key was given")
 		return nil, false
 	}
-	var in request
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		writeError(w, http.StatusBadRequest, "invalid_request_error", err.Error())
+	var err error
+	if seen.Body, err = io.ReadAll(r.Body); err != nil {
+		s.log.DebugContext(r.Context(), "request not read", "err", err)
 		return nil, false
 	}
-	if in.Model == "" || len(in.Messages) == 0 {
-		writeError(w, http.StatusBadRequest, "invalid_request_error", "model and messages are required")
+	c, err := w.read(r, seen.Body)
+	if err != nil {
+		s.log.WarnContext(r.Context(), "malformed request", "path", seen.Path, "err", err)
+		seen.Refused = err.Error()
+		s.note(seen)
+		deny(rw, w, http.StatusBadRequest, "", err.Error())
 		return nil, false
 	}
-	return &in, true
+	seen.Model, seen.Users, seen.Tools, seen.Images, seen.Documents = c.model, c.users(), c.toolNames(), c.images, c.documents
+	s.note(seen)
+	return c, true
 }
 
 func key(r *http.Request) string {
-	if k := r.Header.Get("X-Api-Key"); k != "" {
-		return k
+	for _, name := range []string{"X-Api-Key", "X-Goog-Api-Key", "Authorization"} {
+		if k := r.Header.Get(name); k != "" {
+			return k
+		}
 	}
-	return r.Header.Get("Authorization")
+	return r.URL.Query().Get("key")
 }
 
-func (s *Server) note(r *http.Request, in *request, users []string) {
+func (s *Server) note(r Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.seen = append(s.seen, Request{Model: in.Model, Key: key(r), Users: users, Tools: in.toolNames()})
+	s.seen = append(s.seen, r)
 }
 
 // spent reports whether a failing step has failed as often as it was to.
@@ -171,8 +237,11 @@ func (s *Server) id() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ids++
-	return fmt.Sprintf("msg_%06d", s.ids)
+	return fmt.Sprintf("%06d", s.ids)
 }
+
+// callID is the id of the i-th block of an answer.
+func callID(prefix, id string, i int) string { return fmt.Sprintf("%s%s_%d", prefix, id, i) }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
@@ -180,12 +249,9 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the client is gone: nobody to tell
 }
 
-func writeError(w http.ResponseWriter, status int, kind, text string) {
+func deny(rw http.ResponseWriter, w wire, status int, reason, text string) {
 	if status == http.StatusTooManyRequests {
-		w.Header().Set("Retry-After", "1")
+		rw.Header().Set("Retry-After", "1")
 	}
-	writeJSON(w, status, map[string]any{
-		"type":  "error",
-		"error": map[string]string{"type": kind, "message": text},
-	})
+	writeJSON(rw, status, w.refuse(status, reason, text))
 }

@@ -2,42 +2,95 @@ package model
 
 import (
 	"fmt"
+	"strings"
 
 	"cligate/internal/sim/script"
 )
 
-type object = map[string]any
-
-// toolUses is how many tool results a step leads to.
-func toolUses(st script.Step) int {
-	_, inputs := toolCalls(st)
-	return len(inputs)
+// toolNames lists what the agents call the tool of each verb; the first that
+// a request offers is called.
+var toolNames = map[string][]string{
+	"run":        shells,
+	"background": shells,
+	"tool":       shells,
+	"write":      {"Write", "write_file", "write", "create"},
+	"ask":        asks,
+	"questions":  asks,
+	"plan":       {"ExitPlanMode", "exit_plan_mode", "plan_exit"},
+	"todo":       {"TodoWrite", "update_plan", "write_todos", "todowrite", "todo_write"},
+	"task":       {"Agent", "Task", "task", "spawn_agent", "agent"},
 }
 
-// toolCalls returns the tool that a step calls, by Claude Code's names, and
-// the input of each call.
-func toolCalls(st script.Step) (string, []any) {
+var (
+	shells = []string{"Bash", "exec_command", "shell_command", "shell", "bash", "run_shell_command"}
+	asks   = []string{"AskUserQuestion", "request_user_input", "ask_user_question", "ask_user", "question"}
+)
+
+const thePlan = "1. look\n2. leap"
+
+// speaksPlans reports whether the client takes a plan as a marked text.
+func (c *call) speaksPlans() bool { return strings.Contains(c.system, "<proposed_plan>") }
+
+// calls returns the tool calls that a step makes; none when the step needs no
+// tool, or one that is not offered.
+func (c *call) calls(st script.Step) []out {
+	t, ok := c.tool(toolNames[st.Verb])
+	if !ok {
+		return nil
+	}
+	var calls []out
+	for _, in := range inputs(st) {
+		o := out{kind: toolBlock, tool: t.name, input: t.schema.fit(in)}
+		body := string(mustJSON(o.input))
+		o.parts = []string{body[:len(body)/2], body[len(body)/2:]}
+		calls = append(calls, o)
+	}
+	return calls
+}
+
+// inputs returns the arguments of each call that a step makes, under every
+// name that some agent has for them: the tool's schema picks.
+func inputs(st script.Step) []any {
 	switch st.Verb {
 	case "run":
-		return "Bash", []any{object{"command": st.Rest, "description": "a command"}}
+		return []any{shell(st.Rest, "a command")}
 	case "background":
-		return "Bash", []any{object{"command": st.Rest, "description": "in the background", "run_in_background": true}}
-	case "write":
-		return "Write", []any{object{"file_path": st.First(), "content": st.After(1)}}
+		in := shell(st.Rest, "in the background")
+		in["run_in_background"], in["is_background"] = true, true
+		return []any{in}
 	case "tool":
-		var calls []any
+		var all []any
 		for i := range st.Int(0, 1) {
-			calls = append(calls, object{"command": fmt.Sprintf("echo tool %d", i+1), "description": "a harmless command"})
+			all = append(all, shell(fmt.Sprintf("echo tool %d", i+1), "a harmless command"))
 		}
-		return "Bash", calls
+		return all
+	case "write":
+		path, text := st.First(), st.After(1)
+		return []any{object{"file_path": path, "filePath": path, "path": path, "content": text, "file_text": text}}
 	case "ask":
-		return "AskUserQuestion", []any{object{"questions": []any{colour(st.Rest)}}}
+		return []any{object{"questions": []any{colour(st.Rest)}, "question": colour(st.Rest)["question"], "choices": []any{"red", "blue"}}}
 	case "questions":
-		return "AskUserQuestion", []any{object{"questions": []any{colour(""), fruits(), name()}}}
+		return []any{object{"questions": []any{colour(""), fruits(), name()}}}
 	case "plan":
-		return "ExitPlanMode", []any{object{"plan": "1. look\n2. leap"}}
+		return []any{object{"plan": thePlan, "summary": thePlan}}
+	case "todo":
+		return []any{todo()}
+	case "task":
+		return []any{object{"description": "a task", "prompt": st.Rest, "message": st.Rest, "subagent_type": "general-purpose", "task_name": "helper"}}
 	}
-	return "", nil
+	return nil
+}
+
+func shell(command, description string) object {
+	return object{"command": command, "cmd": command, "description": description}
+}
+
+func todo() object {
+	item := func(text, status string) object {
+		return object{"content": text, "step": text, "description": text, "status": status, "activeForm": text, "priority": "high", "id": text}
+	}
+	list := []any{item("look", "completed"), item("leap", "in_progress"), item("land", "pending")}
+	return object{"todos": list, "plan": list}
 }
 
 func colour(text string) object {
@@ -56,5 +109,8 @@ func question(header, text string, multi bool, labels ...string) object {
 	for _, l := range labels {
 		options = append(options, object{"label": l, "description": "choose " + l})
 	}
-	return object{"question": text, "header": header, "options": options, "multiSelect": multi}
+	return object{
+		"id": strings.ToLower(header), "question": text, "header": header, "options": options,
+		"multiSelect": multi, "multiple": multi, "type": "choice",
+	}
 }

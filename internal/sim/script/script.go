@@ -27,11 +27,12 @@ const Echo = "echo"
 var verbs = []string{
 	"say", "stream", "slow", "think", "long", // output
 	"run", "write", "tool", "background", // tools
+	"todo", "task", // tools of the agent itself
 	"ask", "questions", "plan", // questions to the user
-	"remember", "what", "recall", // memory
+	"remember", "what", "recall", "count", "seen", // memory
 	"fail", "cut", "die", "hang", "deaf", "mute", "garbage", "bigline", "stderr", "compact", "double", // trouble
 	"bg", "later", "child", // after the turn, beside the turn
-	"env", "args", "id", // what the agent was started with
+	"env", "args", "id", "model", // what the agent was started with
 }
 
 // Parse returns the steps of one user text, at least one. Lines of quoted

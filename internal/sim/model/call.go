@@ -1,0 +1,118 @@
+package model
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// call is a request without its wire format: what the model is told, and what
+// it may do.
+type call struct {
+	model   string
+	stream  bool
+	usage   bool // wanted at the end of a stream, where that is a choice
+	entries []entry
+	tools   []tool
+	// form is the JSON schema that the answer must follow; nil = free text.
+	form *schema
+	// images and documents is how many of them the whole conversation holds.
+	images, documents int
+	system            string
+	size              int // bytes of the body
+}
+
+// entry is one thing that the model is told, oldest first.
+type entry struct {
+	text   string
+	result bool // what a tool gave back, not what the user wrote
+	notice bool // a client's own message about a background task
+}
+
+// said adds a text of the user's side, as far as it is the user's own.
+func (c *call) said(text string) {
+	switch {
+	case strings.Contains(text, "<task-notification>"):
+		c.entries = append(c.entries, entry{text: text, notice: true})
+	default:
+		if text = own(text); text != "" {
+			c.entries = append(c.entries, entry{text: text})
+		}
+	}
+}
+
+// gave adds a tool's result.
+func (c *call) gave(text string) {
+	c.entries = append(c.entries, entry{text: text, result: true})
+}
+
+// seen counts an image or a document by its media type.
+func (c *call) seen(media string) {
+	if strings.HasPrefix(media, "image/") {
+		c.images++
+	} else {
+		c.documents++
+	}
+}
+
+// users returns the user's own texts, oldest first; at least one.
+func (c *call) users() []string {
+	var out []string
+	for _, e := range c.entries {
+		if !e.result && !e.notice {
+			out = append(out, e.text)
+		}
+	}
+	if len(out) == 0 {
+		out = append(out, "say nothing was asked")
+	}
+	return out
+}
+
+// results returns the tool results that came after the last own user text,
+// and whether a background task's notice came last.
+func (c *call) results() (results []string, notified bool) {
+	for _, e := range c.entries {
+		switch {
+		case e.result:
+			results = append(results, e.text)
+		case e.notice:
+			notified = true
+		default:
+			results, notified = nil, false
+		}
+	}
+	return results, notified
+}
+
+func (c *call) toolNames() []string {
+	names := make([]string, 0, len(c.tools))
+	for _, t := range c.tools {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// tool returns the first of the offered tools that has one of these names.
+func (c *call) tool(names []string) (tool, bool) {
+	for _, n := range names {
+		if i := slices.IndexFunc(c.tools, func(t tool) bool { return t.name == n }); i >= 0 {
+			return c.tools[i], true
+		}
+	}
+	return tool{}, false
+}
+
+// tokens is a rough number of input tokens.
+func (c *call) tokens() int { return 1 + c.size/4 }
+
+// tool is something that the model may call.
+type tool struct {
+	name   string
+	schema *schema // of its arguments; nil = anything goes
+	custom bool    // takes a text instead of arguments
+}
+
+func newTool(name string, params json.RawMessage) tool {
+	return tool{name: name, schema: readSchema(params)}
+}
