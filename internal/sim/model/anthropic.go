@@ -81,6 +81,10 @@ func (anthropic) read(_ *http.Request, body []byte) (*call, error) {
 		if m.Role != "user" && m.Role != "assistant" && m.Role != "system" {
 			return nil, bad("messages.%d: role %q is not known", i, m.Role)
 		}
+		if m.Role == "system" { // it may stand between a tool use and its result
+			c.system += m.Content.text()
+			continue
+		}
 		next, err := c.anthropicMessage(i, m.Role, m.Content, open)
 		if err != nil {
 			return nil, err
@@ -177,7 +181,7 @@ const anthropicSignature = "c2lnbmF0dXJl"
 // anthropicEmpty is a block as it is announced before its deltas.
 func anthropicEmpty(id string, i int, b out) object {
 	switch b.kind {
-	case toolBlock, customBlock:
+	case toolBlock:
 		return object{"type": "tool_use", "id": callID("toolu_", id, i), "name": b.tool, "input": object{}}
 	case thinkingBlock:
 		return object{"type": "thinking", "thinking": "", "signature": ""}
@@ -189,7 +193,7 @@ func anthropicEmpty(id string, i int, b out) object {
 func anthropicFull(id string, i int, b out) object {
 	full := anthropicEmpty(id, i, b)
 	switch b.kind {
-	case toolBlock, customBlock:
+	case toolBlock:
 		full["input"] = b.input
 	case thinkingBlock:
 		full["thinking"], full["signature"] = b.whole(), anthropicSignature
@@ -231,7 +235,7 @@ func (s *anthropicStream) open(i int, b out) []event {
 func (s *anthropicStream) delta(i int, b out, piece string) []event {
 	var d object
 	switch b.kind {
-	case toolBlock, customBlock:
+	case toolBlock:
 		d = object{"type": "input_json_delta", "partial_json": piece}
 	case thinkingBlock:
 		d = object{"type": "thinking_delta", "thinking": piece}

@@ -18,8 +18,9 @@ type call struct {
 	form *schema
 	// images and documents is how many of them the whole conversation holds.
 	images, documents int
-	system            string
-	size              int // bytes of the body
+	// system is what the client tells the model on its own account.
+	system string
+	size   int // bytes of the body
 }
 
 // entry is one thing that the model is told, oldest first.
@@ -35,9 +36,12 @@ func (c *call) said(text string) {
 	case strings.Contains(text, "<task-notification>"):
 		c.entries = append(c.entries, entry{text: text, notice: true})
 	default:
-		if text = own(text); text != "" {
-			c.entries = append(c.entries, entry{text: text})
+		mine := own(text)
+		if mine == "" {
+			c.system += text + "\n"
+			return
 		}
+		c.entries = append(c.entries, entry{text: mine})
 	}
 }
 
@@ -85,6 +89,9 @@ func (c *call) results() (results []string, notified bool) {
 	return results, notified
 }
 
+// aside reports whether the client asks for itself, not for the user.
+func (c *call) aside() bool { return c.form != nil || aside(c.system) }
+
 func (c *call) toolNames() []string {
 	names := make([]string, 0, len(c.tools))
 	for _, t := range c.tools {
@@ -96,21 +103,37 @@ func (c *call) toolNames() []string {
 // tool returns the first of the offered tools that has one of these names.
 func (c *call) tool(names []string) (tool, bool) {
 	for _, n := range names {
-		if i := slices.IndexFunc(c.tools, func(t tool) bool { return t.name == n }); i >= 0 {
-			return c.tools[i], true
+		if t, ok := c.only(n); ok {
+			return t, true
+		}
+		if _, ok := c.only(deferring); ok && strings.Contains(c.system, n) {
+			return tool{name: deferring, deferred: n}, true
 		}
 	}
 	return tool{}, false
 }
+
+func (c *call) only(name string) (tool, bool) {
+	i := slices.IndexFunc(c.tools, func(t tool) bool { return t.name == name })
+	if i < 0 {
+		return tool{}, false
+	}
+	return c.tools[i], true
+}
+
+// deferring is Qwen Code's tool that calls tools which are only named to the
+// model, not described.
+const deferring = "tool_call"
 
 // tokens is a rough number of input tokens.
 func (c *call) tokens() int { return 1 + c.size/4 }
 
 // tool is something that the model may call.
 type tool struct {
-	name   string
-	schema *schema // of its arguments; nil = anything goes
-	custom bool    // takes a text instead of arguments
+	name     string
+	space    string  // a namespace that the name belongs to
+	deferred string  // the tool that this one is to call
+	schema   *schema // of its arguments; nil = anything goes
 }
 
 func newTool(name string, params json.RawMessage) tool {

@@ -152,7 +152,7 @@ func (chatCompletions) whole(id string, c *call, rep *reply) object {
 	var calls []any
 	for i, b := range rep.blocks {
 		switch b.kind {
-		case toolBlock, customBlock:
+		case toolBlock:
 			calls = append(calls, chatCall(id, i, len(calls), b, b.whole()))
 		case thinkingBlock:
 			thought.WriteString(b.whole())
@@ -220,7 +220,7 @@ func (s *chatStream) start() []event {
 }
 
 func (s *chatStream) open(i int, b out) []event {
-	if b.kind != toolBlock && b.kind != customBlock {
+	if b.kind != toolBlock {
 		return nil
 	}
 	s.tools++
@@ -229,7 +229,7 @@ func (s *chatStream) open(i int, b out) []event {
 
 func (s *chatStream) delta(_ int, b out, piece string) []event {
 	switch b.kind {
-	case toolBlock, customBlock:
+	case toolBlock:
 		part := object{"index": s.tools - 1, "function": object{"arguments": piece}}
 		return []event{s.chunk(object{"tool_calls": []any{part}}, nil)}
 	case thinkingBlock:

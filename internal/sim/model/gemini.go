@@ -181,7 +181,7 @@ func geminiChunk(id string, c *call, rep *reply, parts []any, finish string) obj
 
 func geminiAnswer(id string, i int, b out, text string) object {
 	switch b.kind {
-	case toolBlock, customBlock:
+	case toolBlock:
 		return object{
 			"functionCall":     object{"id": callID("call_", id, i), "name": b.tool, "args": b.input},
 			"thoughtSignature": "c2lnbmF0dXJl",
@@ -213,14 +213,14 @@ func (s *geminiStream) start() []event { return nil }
 func (s *geminiStream) open(int, out) []event { return nil }
 
 func (s *geminiStream) delta(i int, b out, piece string) []event {
-	if b.kind == toolBlock || b.kind == customBlock {
+	if b.kind == toolBlock {
 		return nil
 	}
 	return s.chunk("", geminiAnswer(s.id, i, b, piece))
 }
 
 func (s *geminiStream) shut(i int, b out) []event {
-	if b.kind == toolBlock || b.kind == customBlock {
+	if b.kind == toolBlock {
 		return s.chunk("", geminiAnswer(s.id, i, b, ""))
 	}
 	return nil

@@ -18,7 +18,8 @@ type out struct {
 	parts []string // what is streamed, piece by piece
 	pause time.Duration
 	tool  string
-	input any // a string for a custom tool
+	space string // the tool's namespace
+	input any    // the tool's arguments
 }
 
 type kindOfBlock int
@@ -27,7 +28,6 @@ const (
 	textBlock kindOfBlock = iota
 	thinkingBlock
 	toolBlock
-	customBlock // a tool that takes a text
 )
 
 // whole is the block in one piece; of a tool: its arguments as JSON.
@@ -51,7 +51,7 @@ type reply struct {
 // tools reports whether the answer calls a tool.
 func (p *reply) tools() bool {
 	for _, b := range p.blocks {
-		if b.kind == toolBlock || b.kind == customBlock {
+		if b.kind == toolBlock {
 			return true
 		}
 	}
@@ -83,6 +83,9 @@ func (c *call) reply() *reply {
 	switch {
 	case c.form != nil:
 		rep.say(string(mustJSON(c.form.sample())))
+		return rep
+	case c.aside():
+		rep.say("a title")
 		return rep
 	case notified:
 		rep.say("the background task is done")

@@ -11,22 +11,25 @@ import (
 type responses struct{}
 
 type responsesRequest struct {
-	Model        string         `json:"model"`
-	Stream       bool           `json:"stream"`
-	Instructions string         `json:"instructions"`
-	Input        responsesInput `json:"input"`
-	Previous     string         `json:"previous_response_id"`
-	Tools        []struct {
-		Type       string          `json:"type"`
-		Name       string          `json:"name"`
-		Parameters json.RawMessage `json:"parameters"`
-	} `json:"tools"`
-	Text struct {
+	Model        string          `json:"model"`
+	Stream       bool            `json:"stream"`
+	Instructions string          `json:"instructions"`
+	Input        responsesInput  `json:"input"`
+	Previous     string          `json:"previous_response_id"`
+	Tools        []responsesTool `json:"tools"`
+	Text         struct {
 		Format struct {
 			Type   string          `json:"type"`
 			Schema json.RawMessage `json:"schema"`
 		} `json:"format"`
 	} `json:"text"`
+}
+
+type responsesTool struct {
+	Type       string          `json:"type"`
+	Name       string          `json:"name"`
+	Parameters json.RawMessage `json:"parameters"`
+	Tools      []responsesTool `json:"tools"` // of a namespace
 }
 
 // responsesInput is a list of items; a plain string is one user message.
@@ -98,15 +101,31 @@ func (responses) read(_ *http.Request, body []byte) (*call, error) {
 	if in.Text.Format.Type == "json_schema" {
 		c.form = readSchema(in.Text.Format.Schema)
 	}
-	for i, t := range in.Tools {
-		if t.Type == "function" && t.Name == "" {
-			return nil, bad("missing required parameter: 'tools[%d].name'", i)
-		}
-		tl := newTool(t.Name, t.Parameters)
-		tl.custom = t.Type == "custom"
-		c.tools = append(c.tools, tl)
+	if err := c.responsesTools(in.Tools, ""); err != nil {
+		return nil, err
 	}
 	return c, c.responsesItems(in.Input)
+}
+
+// responsesTools takes the functions; what the provider runs itself, or what
+// takes a text instead of arguments, is never called.
+func (c *call) responsesTools(tools []responsesTool, space string) error {
+	for i, t := range tools {
+		switch t.Type {
+		case "function":
+			if t.Name == "" {
+				return bad("missing required parameter: 'tools[%d].name'", i)
+			}
+			nt := newTool(t.Name, t.Parameters)
+			nt.space = space
+			c.tools = append(c.tools, nt)
+		case "namespace":
+			if err := c.responsesTools(t.Tools, t.Name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // responsesItems adds the items. Each call must have its output somewhere
@@ -201,9 +220,11 @@ func responsesOutput(id string, i int, b out, full bool) object {
 	}
 	switch b.kind {
 	case toolBlock:
-		return object{"type": "function_call", "id": callID("fc_", id, i), "call_id": callID("call_", id, i), "name": b.tool, "arguments": whole, "status": status}
-	case customBlock:
-		return object{"type": "custom_tool_call", "id": callID("ctc_", id, i), "call_id": callID("call_", id, i), "name": b.tool, "input": whole, "status": status}
+		item := object{"type": "function_call", "id": callID("fc_", id, i), "call_id": callID("call_", id, i), "name": b.tool, "arguments": whole, "status": status}
+		if b.space != "" {
+			item["namespace"] = b.space
+		}
+		return item
 	case thinkingBlock:
 		summary := []any{}
 		if full {
@@ -266,8 +287,6 @@ func (s *responsesStream) delta(i int, b out, piece string) []event {
 	switch b.kind {
 	case toolBlock:
 		return []event{s.event("response.function_call_arguments.delta", data)}
-	case customBlock:
-		return []event{s.event("response.custom_tool_call_input.delta", data)}
 	case thinkingBlock:
 		data["summary_index"] = 0
 		return []event{s.event("response.reasoning_summary_text.delta", data)}
@@ -282,8 +301,6 @@ func (s *responsesStream) shut(i int, b out) []event {
 	switch b.kind {
 	case toolBlock:
 		events = append(events, s.event("response.function_call_arguments.done", s.at(i, b, object{"arguments": b.whole()})))
-	case customBlock:
-		events = append(events, s.event("response.custom_tool_call_input.done", s.at(i, b, object{"input": b.whole()})))
 	case thinkingBlock:
 		part := object{"type": "summary_text", "text": b.whole()}
 		events = append(events,

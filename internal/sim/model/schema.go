@@ -59,6 +59,9 @@ func (s *schema) fit(v any) any {
 	if s == nil {
 		return v
 	}
+	if word, ok := v.(string); ok && len(s.Enum) > 0 && !slices.Contains(s.Enum, any(word)) {
+		return s.Enum[0]
+	}
 	switch v := v.(type) {
 	case object:
 		if len(s.Properties) == 0 {

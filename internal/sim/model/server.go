@@ -60,6 +60,7 @@ type Request struct {
 	Tools     []string // names of the tools that were offered
 	Images    int      // in the whole conversation
 	Documents int      // in the whole conversation
+	Aside     bool     // the client asked for itself: a title, a judgement
 	Refused   string   // why the request was malformed; empty when it was not
 	Body      []byte   // as it came
 }
@@ -202,6 +203,7 @@ func (s *Server) read(rw http.ResponseWriter, r *http.Request, w wire) (*call, b
 		return nil, false
 	}
 	seen.Model, seen.Users, seen.Tools, seen.Images, seen.Documents = c.model, c.users(), c.toolNames(), c.images, c.documents
+	seen.Aside = c.aside()
 	s.note(seen)
 	return c, true
 }

@@ -18,7 +18,7 @@ var toolNames = map[string][]string{
 	"questions":  asks,
 	"plan":       {"ExitPlanMode", "exit_plan_mode", "plan_exit"},
 	"todo":       {"TodoWrite", "update_plan", "write_todos", "todowrite", "todo_write"},
-	"task":       {"Agent", "Task", "task", "spawn_agent", "agent"},
+	"task":       {"Agent", "Task", "task", "spawn_agent", "agent", "invoke_agent"},
 }
 
 var (
@@ -40,7 +40,10 @@ func (c *call) calls(st script.Step) []out {
 	}
 	var calls []out
 	for _, in := range inputs(st) {
-		o := out{kind: toolBlock, tool: t.name, input: t.schema.fit(in)}
+		o := out{kind: toolBlock, tool: t.name, space: t.space, input: t.schema.fit(in)}
+		if t.deferred != "" {
+			o.input = object{"name": t.deferred, "arguments": in}
+		}
 		body := string(mustJSON(o.input))
 		o.parts = []string{body[:len(body)/2], body[len(body)/2:]}
 		calls = append(calls, o)
@@ -76,13 +79,19 @@ func inputs(st script.Step) []any {
 	case "todo":
 		return []any{todo()}
 	case "task":
-		return []any{object{"description": "a task", "prompt": st.Rest, "message": st.Rest, "subagent_type": "general-purpose", "task_name": "helper"}}
+		return []any{object{
+			"description": "a task", "name": "helper", "prompt": st.Rest, "message": st.Rest,
+			"subagent_type": "general-purpose", "agent_type": "general-purpose", "agent_name": "generalist",
+		}}
 	}
 	return nil
 }
 
 func shell(command, description string) object {
-	return object{"command": command, "cmd": command, "description": description}
+	return object{
+		"command": command, "cmd": command, "description": description,
+		"yield_time_ms": 30000, "initial_wait": 120, // else some agents go on without the end of it
+	}
 }
 
 func todo() object {

@@ -35,10 +35,10 @@ func TestEveryAgentReachesTheModel(t *testing.T) { //nolint:paralleltest // they
 			l := lab.New(t, name)
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, l.Command, append(args, "say plum\nrun echo fig")...)
+			cmd := exec.CommandContext(ctx, l.Command, append(args, "say plum\nrun echo fig\nsay pear")...)
 			cmd.Dir, cmd.Env = l.Workspace(t), l.Env
 			out, err := cmd.CombinedOutput()
-			if err != nil || !strings.Contains(string(out), "plum") {
+			if err != nil || !strings.Contains(string(out), "pear") {
 				t.Errorf("%v:\n%s", err, out)
 			}
 			for i, r := range l.Server.Requests() {
