@@ -34,6 +34,8 @@ type Worker interface {
 	Prompt(ctx context.Context, in chat.Input, host Host) error
 	// Steer puts in into the running turn. nil = the agent took it; an error
 	// with code chat.Unsupported or chat.Conflict means it goes to the queue.
+	// It may wait until the agent can tell which, at most to the end of the
+	// turn or of ctx; who cannot wait calls it beside the rest.
 	Steer(ctx context.Context, in chat.Input) error
 	// Set changes model, mode or effort and says when that applies; an empty
 	// value leaves that setting as it is. chat.Unsupported, chat.ModelUnknown and
@@ -51,6 +53,14 @@ type Worker interface {
 	// Close ends the process and everything it started, and waits for that.
 	// It may be called twice. The session is untouched.
 	Close() error
+}
+
+// Replacer is a Worker that drops what it does in favour of other words.
+// Abilities: Replace.
+type Replacer interface {
+	// Replace puts in into the running turn, as Steer does, but at once: what
+	// the agent does at that moment is ended, and the turn goes on with in.
+	Replace(ctx context.Context, in chat.Input) error
 }
 
 // Host is a worker's view of the turn that it runs.
