@@ -64,13 +64,16 @@ func (c anthropicContent) text() string {
 	return sb.String()
 }
 
-func (anthropic) read(_ *http.Request, body []byte) (*call, error) {
+func (anthropic) read(r *http.Request, body []byte) (*call, error) {
 	var in anthropicRequest
 	if err := decode(body, &in); err != nil {
 		return nil, err
 	}
 	if in.Model == "" || len(in.Messages) == 0 {
 		return nil, bad("model and messages are required")
+	}
+	if in.MaxTokens <= 0 && !strings.HasSuffix(r.URL.Path, "/count_tokens") {
+		return nil, bad("max_tokens: Field required")
 	}
 	c := &call{model: in.Model, stream: in.Stream, system: string(in.System), size: len(body), form: readSchema(in.Output.Format.Schema)}
 	for _, t := range in.Tools {

@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"io"
@@ -35,7 +34,7 @@ func open(t *testing.T) *model.Server {
 // post sends a request with these messages, as JSON.
 func post(t *testing.T, s *model.Server, stream bool, messages string) *http.Response {
 	t.Helper()
-	body := `{"model":"m","stream":` + map[bool]string{true: "true", false: "false"}[stream] +
+	body := `{"model":"m","max_tokens":1,"stream":` + map[bool]string{true: "true", false: "false"}[stream] +
 		`,"tools":[{"name":"Bash"}],"messages":` + messages + `}`
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/v1/messages", strings.NewReader(body))
 	if err != nil {
@@ -92,39 +91,6 @@ func TestTheLastOwnTextIsAnswered(t *testing.T) {
 		if got := said(answer(t, s, tt.messages)); got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
-	}
-}
-
-func TestAStreamHasTheProvidersEvents(t *testing.T) {
-	t.Parallel()
-	resp := post(t, open(t), true, `[{"role":"user","content":"think deep\nsay one two three four\nrun ls"}]`)
-	var names []string
-	var text strings.Builder
-	sc := bufio.NewScanner(resp.Body)
-	for sc.Scan() {
-		data, ok := strings.CutPrefix(sc.Text(), "data: ")
-		if !ok {
-			continue
-		}
-		var e struct {
-			Type  string
-			Delta struct{ Text string }
-		}
-		if err := json.Unmarshal([]byte(data), &e); err != nil {
-			t.Fatal(err)
-		}
-		text.WriteString(e.Delta.Text)
-		if len(names) == 0 || names[len(names)-1] != e.Type {
-			names = append(names, e.Type)
-		}
-	}
-	want := "message_start content_block_start content_block_delta content_block_stop content_block_start content_block_delta " +
-		"content_block_stop content_block_start content_block_delta content_block_stop message_delta message_stop"
-	if got := strings.Join(names, " "); got != want {
-		t.Errorf("events = %s", got)
-	}
-	if text.String() != "one two three four" {
-		t.Errorf("text = %q", text.String())
 	}
 }
 

@@ -128,11 +128,10 @@ func (c *call) responsesTools(tools []responsesTool, space string) error {
 	return nil
 }
 
-// responsesItems adds the items. Each call must have its output somewhere
+// responsesItems adds the items. Each call must have one output somewhere
 // after it, and each output its call before it.
 func (c *call) responsesItems(items []responsesItem) error {
 	waits := map[string]bool{}
-	known := map[string]bool{}
 	for i, it := range items {
 		switch it.Type {
 		case "message", "":
@@ -140,9 +139,9 @@ func (c *call) responsesItems(items []responsesItem) error {
 				return err
 			}
 		case "function_call", "custom_tool_call", "local_shell_call", "tool_search_call":
-			waits[it.CallID], known[it.CallID] = true, true
+			waits[it.CallID] = true
 		case "function_call_output", "custom_tool_call_output", "local_shell_call_output", "tool_search_output":
-			if !known[it.CallID] {
+			if !waits[it.CallID] {
 				return bad("no tool call found for function call output with call_id %s", it.CallID)
 			}
 			delete(waits, it.CallID)

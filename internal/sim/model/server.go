@@ -152,7 +152,7 @@ func (s *Server) geminiMethod(w http.ResponseWriter, r *http.Request) {
 	case "countTokens":
 		s.count(gemini{}, "totalTokens")(w, r)
 	default:
-		s.unknown(w, r)
+		deny(w, gemini{}, http.StatusNotFound, "", "no such method")
 	}
 }
 

@@ -16,7 +16,7 @@ var toolNames = map[string][]string{
 	"write":      {"Write", "write_file", "write", "create"},
 	"ask":        asks,
 	"questions":  asks,
-	"plan":       {"ExitPlanMode", "exit_plan_mode", "plan_exit"},
+	"plan":       {planTool, "exit_plan_mode", "plan_exit"},
 	"todo":       {"TodoWrite", "update_plan", "write_todos", "todowrite", "todo_write"},
 	"task":       {"Agent", "Task", "task", "spawn_agent", "agent", "invoke_agent"},
 }
@@ -25,6 +25,9 @@ var (
 	shells = []string{"Bash", "exec_command", "shell_command", "shell", "bash", "run_shell_command"}
 	asks   = []string{"AskUserQuestion", "request_user_input", "ask_user_question", "ask_user", "question"}
 )
+
+// planTool is Claude Code's.
+const planTool = "ExitPlanMode"
 
 const thePlan = "1. look\n2. leap"
 
@@ -41,7 +44,10 @@ func (c *call) calls(st script.Step) []out {
 	var calls []out
 	for _, in := range inputs(st) {
 		o := out{kind: toolBlock, tool: t.name, space: t.space, input: t.schema.fit(in)}
-		if t.deferred != "" {
+		switch {
+		case t.name == planTool: // takes the plan, although its schema does not say so
+			o.input = object{"plan": thePlan}
+		case t.deferred != "":
 			o.input = object{"name": t.deferred, "arguments": in}
 		}
 		body := string(mustJSON(o.input))
