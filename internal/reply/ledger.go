@@ -29,6 +29,9 @@ type Trouble interface {
 	// Later puts a row back to pending, due at t. With sure false the earlier
 	// try may have arrived: the row stays in state sending.
 	Later(ctx context.Context, id int64, t time.Time, sure bool, reason string) error
+	// Waits returns until when channels were told to wait, also when the row that
+	// was told so is closed by now. It may be past.
+	Waits(ctx context.Context) (map[string]time.Time, error)
 	// Replace changes the part of an open row (a degraded form).
 	Replace(ctx context.Context, id int64, p chat.Part) error
 	// Bury gives a row up (dead) or drops it (dropped), with the reason.

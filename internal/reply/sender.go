@@ -42,6 +42,7 @@ func newSender(l Ledger, adapters map[string]platform.Adapter, cfg Config) *send
 }
 
 func (s *sender) run(ctx context.Context) error {
+	s.recall(ctx)
 	s.mu.Lock()
 	s.ctx = ctx
 	close(s.running)
@@ -73,6 +74,20 @@ func (s *sender) run(ctx context.Context) error {
 	s.mu.Unlock()
 	s.wg.Wait()
 	return nil
+}
+
+// recall takes over what an earlier process was told to wait. The rows that
+// were told so may be closed by now; the chat has to wait all the same.
+func (s *sender) recall(ctx context.Context) {
+	waits, err := s.ledger.Waits(ctx)
+	if err != nil && ctx.Err() == nil {
+		s.cfg.Log.ErrorContext(ctx, "earlier waits not read", "err", err)
+	}
+	for channel, until := range waits {
+		if wait := time.Until(until); wait > 0 {
+			s.pace.pause(channel, wait)
+		}
+	}
 }
 
 // started reports whether run was called.

@@ -107,6 +107,35 @@ func TestAToldWaitIsObeyedAlsoAcrossARestart(t *testing.T) {
 	})
 }
 
+// A question that is closed at the start takes its unsent messages with it. The
+// chat has to wait all the same.
+func TestAToldWaitOutlivesTheRowThatWasToldIt(t *testing.T) {
+	bubble(t, traits, func(h *house) {
+		p := h.place("1", true)
+		h.tg.Script(failing("question", 1, fake.Outcome{Err: &chat.Error{Code: chat.Wait, After: 40 * time.Second}}))
+		began := time.Now()
+		h.say(p, "a", "question")
+		sleep(5 * time.Second)
+		h.stop()
+		o, err := h.db.Outbox().NextOut(h.t.Context(), "tg/1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.db.Outbox().Bury(h.t.Context(), o.ID, chat.OutDropped, "the question is closed"); err != nil {
+			t.Fatal(err)
+		}
+		h.start()
+		h.say(p, "b", "what follows")
+		sleep(2 * time.Minute)
+		h.want("1", "what follows")
+		for _, c := range h.tg.Calls()[1:] {
+			if c.At.Sub(began) < 41*time.Second {
+				t.Errorf("a call after %v", c.At.Sub(began))
+			}
+		}
+	})
+}
+
 func TestAWaitToldToAnEditHoldsTheFinalAlsoAcrossARestart(t *testing.T) {
 	bubble(t, traits, func(h *house) {
 		tn := turnOf(h.place("1", true), 1)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"cligate/internal/chat"
 )
@@ -50,6 +51,32 @@ func (v Outbox) Park(ctx context.Context, channel, reason string) error {
 		_, err := t.exec(ctx, `UPDATE outbox AS o SET error = ? WHERE o.channel = ? AND `+isOpen, reason, channel)
 		return err
 	})
+}
+
+// recent is how many of the newest rows Waits looks at: more than any service
+// lets a bot send in the longest wait that it asks for.
+const recent = 10_000
+
+// Waits is described at reply.Trouble. Only a told wait puts the due time of a
+// row into the future.
+func (v Outbox) Waits(ctx context.Context) (map[string]time.Time, error) {
+	type wait struct {
+		channel string
+		until   time.Time
+	}
+	waits := map[string]time.Time{}
+	err := v.read(ctx, func(ctx context.Context, h handle) error {
+		clear(waits)
+		ws, err := list(ctx, h, func(r row) (w wait, err error) {
+			return w, r.Scan(&w.channel, fromMicros(&w.until))
+		}, `SELECT channel, max(due_at) FROM outbox
+WHERE id > (SELECT coalesce(max(id), 0) FROM outbox) - ? GROUP BY channel`, recent)
+		for _, w := range ws {
+			waits[w.channel] = w.until
+		}
+		return err
+	})
+	return waits, err
 }
 
 // Shown is described at reply.Trouble.

@@ -78,9 +78,9 @@ func dieAt(t *testing.T, at fault.Point, platform, agent string, hit int, choice
 	r.Start("CLIGATE_FAULT=" + string(at) + ":" + strconv.Itoa(hit))
 	died := 0
 	var p *person
-	for round := range 3 {
+	for round := range 3 * hit { // a live message is not shown on every day
 		p = &person{t: t, r: r, name: string(rune('a' + round)), choice: choice}
-		p.c = place(r, platform, round)
+		p.c = place(r, platform, round%3)
 		p.day()
 		if died = p.died; died > 0 {
 			break
