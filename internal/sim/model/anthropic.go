@@ -119,6 +119,8 @@ func (c *call) anthropicMessage(i int, role string, content anthropicContent, op
 			return nil, bad("messages.%d: text content blocks must be non-empty", i)
 		case b.Type == "text" && role == "user":
 			c.said(b.Text)
+		case b.Type == "text":
+			c.answered(b.Text)
 		}
 	}
 	c.anthropicMedia(content)
@@ -139,25 +141,29 @@ func (c *call) anthropicMedia(content anthropicContent) {
 	}
 }
 
+// anthropicErrors are the kinds of error, and the usual words.
+var anthropicErrors = map[int][2]string{
+	http.StatusBadRequest:          {"invalid_request_error", "the request was malformed, as told"},
+	http.StatusUnauthorized:        {"authentication_error", "invalid x-api-key"},
+	http.StatusForbidden:           {"permission_error", "Your API key does not have permission to use the specified resource."},
+	http.StatusNotFound:            {"not_found_error", "model: no-such-model"},
+	http.StatusTooManyRequests:     {"rate_limit_error", "This request would exceed your organization's rate limit. Please try again later."},
+	http.StatusInternalServerError: {"api_error", "Internal server error"},
+	529:                            {"overloaded_error", "Overloaded"},
+}
+
 func (anthropic) refuse(status int, reason, text string) object {
-	kinds := map[int]string{
-		http.StatusBadRequest: "invalid_request_error", http.StatusUnauthorized: "authentication_error",
-		http.StatusForbidden: "permission_error", http.StatusNotFound: "not_found_error",
-		http.StatusTooManyRequests: "rate_limit_error", 529: "overloaded_error",
-	}
-	kind := kinds[status]
-	if kind == "" {
-		kind = "api_error"
+	e, ok := anthropicErrors[status]
+	if !ok {
+		e = anthropicErrors[http.StatusInternalServerError]
 	}
 	switch reason {
 	case reasonContext:
 		text = "prompt is too long: 210000 tokens > 200000 maximum"
 	case reasonQuota:
-		text = "This request would exceed your account's rate limit. Please try again later."
-	case reasonModel:
-		text = "model: no-such-model"
+		text = "You have reached your specified API usage limits. You will regain access on 2027-01-01 at 00:00 UTC."
 	}
-	return object{"type": "error", "error": object{"type": kind, "message": text}, "request_id": "req_000001"}
+	return object{"type": "error", "error": object{"type": e[0], "message": or(text, e[1])}, "request_id": "req_000001"}
 }
 
 func (anthropic) whole(id string, c *call, rep *reply) object {

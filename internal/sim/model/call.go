@@ -18,6 +18,8 @@ type call struct {
 	form *schema
 	// images and documents is how many of them the whole conversation holds.
 	images, documents int
+	texts  []string // what either side said, with the client's words
+	last   string   // the last text of the user's side, with the client's words
 	// system is what the client tells the model on its own account.
 	system string
 	size   int // bytes of the body
@@ -32,7 +34,10 @@ type entry struct {
 
 // said adds a text of the user's side, as far as it is the user's own.
 func (c *call) said(text string) {
+	c.texts, c.last = append(c.texts, text), text
 	switch {
+	case continuation(text):
+		c.entries = append(c.entries, entry{text: goOn})
 	case strings.Contains(text, "<task-notification>"):
 		c.entries = append(c.entries, entry{text: text, notice: true})
 	default:
@@ -44,6 +49,9 @@ func (c *call) said(text string) {
 		c.entries = append(c.entries, entry{text: mine})
 	}
 }
+
+// answered adds a text of the model's own.
+func (c *call) answered(text string) { c.texts = append(c.texts, text) }
 
 // gave adds a tool's result.
 func (c *call) gave(text string) {
@@ -88,9 +96,6 @@ func (c *call) results() (results []string, notified bool) {
 	}
 	return results, notified
 }
-
-// aside reports whether the client asks for itself, not for the user.
-func (c *call) aside() bool { return c.form != nil || aside(c.system) }
 
 func (c *call) toolNames() []string {
 	names := make([]string, 0, len(c.tools))

@@ -110,6 +110,7 @@ func (c *call) chatMessages(messages []chatMessage) error {
 		case "user":
 			c.chatParts(m.Content)
 		case "assistant":
+			c.answered(m.Content.text())
 			for _, t := range m.ToolCalls {
 				waits[t.ID] = true
 			}

@@ -167,3 +167,22 @@ func TestAChatRefusesWhatOpenAIRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestAfterASummaryTheModelStillKnows(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	ask := func(talk ...turn) string {
+		return chatDialect.whole(t, decode(t, send(t, s, "/v1/chat/completions", chatDialect.body(false, talk, nil))))
+	}
+	sum := ask(turn{"user", "remember the word plum"}, turn{"model", "ok"}, turn{"user", "First, reason in your scratchpad. Then, generate the <state_snapshot>."})
+	if !strings.Contains(sum, "plum") {
+		t.Errorf("the summary is %q", sum)
+	}
+	again := turn{"user", "Some of the conversation history has been summarized to free up context.\nfail 400 0 context\n" + sum}
+	if got := ask(again); got != "I go on with it" {
+		t.Errorf("it goes on with %q", got)
+	}
+	if got := ask(again, turn{"model", "I go on with it"}, turn{"user", "what was the word?"}); got != "the word was plum" {
+		t.Error(got)
+	}
+}

@@ -1,6 +1,11 @@
 package model
 
-import "strings"
+import (
+	"slices"
+	"strings"
+
+	"cligate/internal/sim/script"
+)
 
 // Agents put words of their own among the user's: what the date is, what lies
 // in the folder, that a turn was interrupted. A model tells them apart by
@@ -22,11 +27,39 @@ var beginnings = []string{
 	"# AGENTS.md instructions", // Codex
 }
 
-// asides are how clients begin the instructions of requests that they make for
-// themselves, beside the conversation: it must not be played for them.
-var asides = []string{
-	"You are a title generator", // opencode
+// continuations are in texts by which a client makes the model go on, with a
+// summary of what was before or after an answer that broke off.
+var continuations = []string{
+	"This session is being continued from a previous conversation", "Your response above was cut off mid-stream", // Claude Code
+	"Another language model started to solve this problem",                                 // Codex
+	"Resume the prior task using the summary above", "The connection dropped mid-response", // Qwen Code
+	"Some of the conversation history has been summarized",     // Copilot
+	"The conversation was compacted", "What did we do so far?", // opencode
+	"The conversation history before this point was compacted", // pi
 }
+
+// goOn is what the model is told instead.
+const goOn = "say I go on with it"
+
+// asides are in requests that clients make for themselves, beside the
+// conversation: no script must be played for them. The mark stands in the last
+// text or at the beginning of the instructions.
+var asides = []struct{ mark, answer string }{
+	{"You are a title generator", "a title"},                                 // opencode
+	{"<severity>N</severity>", "<severity>0</severity>"},                     // Claude Code: may a tool run?
+	{"[SUGGESTION MODE:", "none"},                                            // Qwen Code: what will the user say next?
+	{"Managed memory has TWO directories", "nothing to keep"},                // Qwen Code
+	{"CRITICAL: Respond with TEXT ONLY", summary},                            // Claude Code
+	{"You are performing a CONTEXT CHECKPOINT COMPACTION", summary},          // Codex
+	{"First, reason in your", summary},                                       // Gemini CLI, Qwen Code
+	{"Please create a detailed summary of the conversation so far", summary}, // Copilot
+	{"You are a context summarization agent", summary},                       // opencode
+	{"You are a context summarization assistant", summary},                   // pi
+}
+
+// summary stands for one of the conversation: it holds what can be asked for
+// later.
+const summary = "summary"
 
 // steered is how Claude Code introduces a message that came while it worked.
 const steered = "The user sent a new message while you were working:"
@@ -64,12 +97,25 @@ func without(text, name string) string {
 	}
 }
 
-// aside reports whether a client asks for itself, judging by its instructions.
-func aside(system string) bool {
-	for _, p := range asides {
-		if strings.HasPrefix(strings.TrimSpace(system), p) {
-			return true
+// continuation reports whether a client makes the model go on.
+func continuation(text string) bool {
+	return slices.ContainsFunc(continuations, func(mark string) bool { return strings.Contains(text, mark) })
+}
+
+// aside returns the answer to what the client asks for itself; empty when it
+// asks for the user.
+func (c *call) aside() string {
+	for _, a := range asides {
+		if !strings.Contains(c.last, a.mark) && !strings.HasPrefix(strings.TrimSpace(c.system), a.mark) {
+			continue
 		}
+		if a.answer == summary {
+			return "<state_snapshot>\nThe user said: remember the word " + script.Word(c.texts) + "\n</state_snapshot>"
+		}
+		return a.answer
 	}
-	return false
+	if c.form != nil {
+		return string(mustJSON(c.form.sample()))
+	}
+	return ""
 }

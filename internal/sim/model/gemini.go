@@ -101,7 +101,9 @@ func (c *call) geminiContents(contents []geminiContent) error {
 			case p.FunctionResponse != nil:
 				gave++
 			}
-			if content.Role != "model" {
+			if content.Role == "model" {
+				c.answered(p.Text)
+			} else {
 				c.geminiPart(p)
 			}
 		}
@@ -135,14 +137,21 @@ func (c *call) geminiPart(p geminiPart) {
 	}
 }
 
+// geminiErrors are the states of errors, and the usual words.
+var geminiErrors = map[int][2]string{
+	http.StatusBadRequest:          {"INVALID_ARGUMENT", "the request was malformed, as told"},
+	http.StatusUnauthorized:        {"UNAUTHENTICATED", "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential."},
+	http.StatusForbidden:           {"PERMISSION_DENIED", "The caller does not have permission"},
+	http.StatusNotFound:            {"NOT_FOUND", "models/no-such-model is not found for API version v1beta, or is not supported for generateContent."},
+	http.StatusTooManyRequests:     {"RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."},
+	http.StatusInternalServerError: {"INTERNAL", "An internal error has occurred. Please retry."},
+	http.StatusServiceUnavailable:  {"UNAVAILABLE", "The model is overloaded. Please try again later."},
+}
+
 func (gemini) refuse(status int, reason, text string) object {
-	states := map[int]string{
-		http.StatusBadRequest: "INVALID_ARGUMENT", http.StatusUnauthorized: "UNAUTHENTICATED", http.StatusForbidden: "PERMISSION_DENIED",
-		http.StatusNotFound: "NOT_FOUND", http.StatusTooManyRequests: "RESOURCE_EXHAUSTED", http.StatusInternalServerError: "INTERNAL",
-	}
-	state := states[status]
-	if state == "" {
-		state = "UNAVAILABLE"
+	e, ok := geminiErrors[status]
+	if !ok {
+		e = geminiErrors[http.StatusServiceUnavailable]
 	}
 	details := []any{}
 	switch reason {
@@ -152,10 +161,8 @@ func (gemini) refuse(status int, reason, text string) object {
 		text = "You exceeded your current quota, please check your plan and billing details."
 		details = append(details, object{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": []any{
 			object{"quotaMetric": "generativelanguage.googleapis.com/generate_requests", "quotaId": "GenerateRequestsPerDayPerProjectPerModel"}}})
-	case reasonModel:
-		text = "models/no-such-model is not found for API version v1beta, or is not supported for generateContent."
 	}
-	return object{"error": object{"code": status, "message": text, "status": state, "details": details}}
+	return object{"error": object{"code": status, "message": or(text, e[1]), "status": e[0], "details": details}}
 }
 
 func (gemini) whole(id string, c *call, rep *reply) object {

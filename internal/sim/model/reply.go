@@ -36,7 +36,7 @@ func (o out) whole() string { return strings.Join(o.parts, "") }
 // failure is an error that the user asked for.
 type failure struct {
 	status int
-	reason string // "context", "quota", "model"; empty = the usual one of the status
+	reason string // "context" or "quota"; empty = the usual one of the status
 	times  int    // 0 = always
 }
 
@@ -80,13 +80,11 @@ func (c *call) reply() *reply {
 	users := c.users()
 	rep := &reply{}
 	last := users[len(users)-1]
+	if text := c.aside(); text != "" {
+		rep.say(text)
+		return rep
+	}
 	switch {
-	case c.form != nil:
-		rep.say(string(mustJSON(c.form.sample())))
-		return rep
-	case c.aside():
-		rep.say("a title")
-		return rep
 	case notified:
 		rep.say("the background task is done")
 		return rep
@@ -130,9 +128,9 @@ func (c *call) step(rep *reply, st script.Step, users []string) bool {
 	case "think":
 		rep.blocks = append(rep.blocks, out{kind: thinkingBlock, parts: []string{st.Rest}})
 	case "remember":
-		rep.say("I will remember " + script.Word(users))
+		rep.say("I will remember " + script.Word(c.texts))
 	case "what":
-		rep.say("the word was " + script.Word(users))
+		rep.say("the word was " + script.Word(c.texts))
 	case "recall":
 		rep.say("recall: " + strings.Join(users[:len(users)-1], " | "))
 	case "count":

@@ -170,6 +170,7 @@ func (c *call) responsesMessage(i int, it responsesItem) error {
 	case "system", "developer":
 		c.system += it.Content.text()
 	case "assistant":
+		c.answered(it.Content.text())
 	default:
 		return bad("invalid value: '%s' at input[%d].role", it.Role, i)
 	}

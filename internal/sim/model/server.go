@@ -35,7 +35,6 @@ import (
 const (
 	reasonContext = "context" // the conversation is too long
 	reasonQuota   = "quota"   // the account's quota is used up
-	reasonModel   = "model"   // there is no such model
 )
 
 // Server is a running model provider.
@@ -126,7 +125,7 @@ func (s *Server) generate(w wire) http.HandlerFunc {
 		rep := c.reply()
 		if f := rep.fail; f != nil && !s.spent(f, c.users()) {
 			s.log.DebugContext(r.Context(), "refusing as told", "status", f.status)
-			deny(rw, w, f.status, f.reason, "as told")
+			deny(rw, w, f.status, f.reason, "")
 			return
 		}
 		id := s.id()
@@ -203,7 +202,7 @@ func (s *Server) read(rw http.ResponseWriter, r *http.Request, w wire) (*call, b
 		return nil, false
 	}
 	seen.Model, seen.Users, seen.Tools, seen.Images, seen.Documents = c.model, c.users(), c.toolNames(), c.images, c.documents
-	seen.Aside = c.aside()
+	seen.Aside = c.aside() != ""
 	s.note(seen)
 	return c, true
 }
@@ -251,6 +250,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // the client is gone: nobody to tell
 }
 
+// deny refuses a request; without a text in the provider's usual words.
 func deny(rw http.ResponseWriter, w wire, status int, reason, text string) {
 	if status == http.StatusTooManyRequests {
 		rw.Header().Set("Retry-After", "1")

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"cligate/internal/sim/script"
@@ -29,6 +30,10 @@ var (
 // planTool is Claude Code's.
 const planTool = "ExitPlanMode"
 
+// crewTool is opencode's for a sub-agent, and Copilot's, where it has other
+// arguments.
+const crewTool = "task"
+
 const thePlan = "1. look\n2. leap"
 
 // speaksPlans reports whether the client takes a plan as a marked text.
@@ -47,6 +52,8 @@ func (c *call) calls(st script.Step) []out {
 		switch {
 		case t.name == planTool: // takes the plan, although its schema does not say so
 			o.input = object{"plan": thePlan}
+		case t.name == crewTool: // its kinds have other names than those of the tools with the same argument
+			o.input = t.schema.fit(merge(in, object{"subagent_type": "general"}))
 		case t.deferred != "":
 			o.input = object{"name": t.deferred, "arguments": in}
 		}
@@ -91,6 +98,16 @@ func inputs(st script.Step) []any {
 		}}
 	}
 	return nil
+}
+
+// merge is a with b's values put over it.
+func merge(a any, b object) object {
+	out := object{}
+	if a, ok := a.(object); ok {
+		maps.Copy(out, a)
+	}
+	maps.Copy(out, b)
+	return out
 }
 
 func shell(command, description string) object {

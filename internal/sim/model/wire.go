@@ -14,7 +14,7 @@ type wire interface {
 	// read turns a request into a call. An error is meant for the client: the
 	// request is malformed.
 	read(r *http.Request, body []byte) (*call, error)
-	// refuse is the body of an error.
+	// refuse is the body of an error; without a text in the usual words.
 	refuse(status int, reason, text string) object
 	// whole is an answer that is not streamed.
 	whole(id string, c *call, rep *reply) object
@@ -124,4 +124,12 @@ func decode(body []byte, into any) error {
 		return bad("the body cannot be read: %w", err)
 	}
 	return nil
+}
+
+// or returns the first text that is not empty.
+func or(a, b string) string {
+	if a != "" {
+		return a
+	}
+	return b
 }
