@@ -18,8 +18,8 @@ type call struct {
 	form *schema
 	// images and documents is how many of them the whole conversation holds.
 	images, documents int
-	texts  []string // what either side said, with the client's words
-	last   string   // the last text of the user's side, with the client's words
+	texts             []string // what either side said, with the client's words
+	last              string   // the last text of the user's side, with the client's words
 	// system is what the client tells the model on its own account.
 	system string
 	size   int // bytes of the body
