@@ -244,6 +244,17 @@ func (r responses) begin(id string, c *call, rep *reply) encoder {
 	return &responsesStream{id: id, call: c, whole: r.whole(id, c, rep)}
 }
 
+// late tells a client whose conversation is too long only in the stream.
+func (r responses) late(id string, c *call, f *failure) []event {
+	if f.reason != reasonContext {
+		return nil
+	}
+	s := &responsesStream{id: id, call: c}
+	failed := responsesObject(id, c, "failed")
+	failed["error"] = r.refuse(f.status, f.reason, "")["error"]
+	return append(s.start(), s.event("response.failed", object{"response": failed}))
+}
+
 // responsesStream is one streamed response.
 type responsesStream struct {
 	id    string

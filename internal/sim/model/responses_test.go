@@ -152,3 +152,22 @@ func TestResponsesRefuseWhatOpenAIRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestATooLongResponseFailsInTheStream(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	for _, stream := range []bool{true, false} {
+		resp := send(t, s, "/v1/responses", responsesDialect.body(stream, []turn{{"user", "fail 400 0 context"}}, nil))
+		if !stream {
+			if resp.StatusCode != http.StatusBadRequest {
+				t.Errorf("status %d", resp.StatusCode)
+			}
+			continue
+		}
+		all := events(t, resp.Body)
+		last := all[len(all)-1]
+		if resp.StatusCode != http.StatusOK || last.name != "response.failed" || text(last.data, "response", "error", "code") != "context_length_exceeded" {
+			t.Errorf("status %d, %v", resp.StatusCode, last)
+		}
+	}
+}

@@ -122,13 +122,12 @@ func (s *Server) generate(w wire) http.HandlerFunc {
 		if !ok {
 			return
 		}
-		rep := c.reply()
+		rep, id := c.reply(), s.id()
 		if f := rep.fail; f != nil && !s.spent(f, c.users()) {
 			s.log.DebugContext(r.Context(), "refusing as told", "status", f.status)
-			deny(rw, w, f.status, f.reason, "")
+			fail(rw, w, id, c, f)
 			return
 		}
-		id := s.id()
 		if !c.stream {
 			writeJSON(rw, http.StatusOK, w.whole(id, c, rep))
 			return
@@ -141,6 +140,18 @@ func (s *Server) generate(w wire) http.HandlerFunc {
 			}
 		}
 	}
+}
+
+// fail tells an error, in the stream where the provider would.
+func fail(rw http.ResponseWriter, w wire, id string, c *call, f *failure) {
+	if lw, ok := w.(lateWire); ok && c.stream {
+		if events := lw.late(id, c, f); events != nil {
+			rw.Header().Set("Content-Type", "text/event-stream")
+			_ = write(rw, events) // the client is gone: nobody to tell
+			return
+		}
+	}
+	deny(rw, w, f.status, f.reason, "")
 }
 
 func (s *Server) geminiMethod(w http.ResponseWriter, r *http.Request) {

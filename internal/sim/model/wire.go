@@ -32,6 +32,13 @@ type encoder interface {
 	end() []event
 }
 
+// lateWire is a wire on which some errors come in the stream, after a status
+// that says all is well.
+type lateWire interface {
+	// late returns the events of such an error; nil when it is an ordinary one.
+	late(id string, c *call, f *failure) []event
+}
+
 // event is one server-sent event; without a name only data is sent.
 type event struct {
 	name string

@@ -211,6 +211,9 @@ func TestFailuresHaveTheFormOfTheAPI(t *testing.T) {
 			{"fail 529", 529, "verloaded"},
 		} {
 			for _, stream := range []bool{true, false} {
+				if stream && d.name == "responses" && tt.script == "fail 400 0 context" {
+					continue // it has a test of its own
+				}
 				resp := send(t, s, d.path(stream), d.body(stream, []turn{{"user", tt.script}}, []string{d.shell}))
 				body := decode(t, resp)
 				if resp.StatusCode != tt.status || !regexp.MustCompile(tt.words).MatchString(d.message(body)) {
