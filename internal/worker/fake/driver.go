@@ -5,7 +5,8 @@
 //
 // Without a script it remembers. "remember the word plum" is learnt, and "what
 // was the word?" is answered with it, also by a later worker that resumes the
-// same native id. Everything else is echoed.
+// same native id. Everything else is echoed. An Obedient agent does more: every
+// act of the conformance suite, when the prompt asks for it.
 package fake
 
 import (
@@ -28,6 +29,9 @@ type Driver struct {
 	plan    plan
 	seen    record
 	workers map[int64]*Worker // the last worker of each session
+	can     worker.Abilities
+	where   map[string]string // native id → workspace
+	obeys   bool
 }
 
 // plan is what a test asked the next calls to do.
@@ -55,7 +59,21 @@ func New() *Driver {
 		workers: map[int64]*Worker{},
 		plan:    plan{applied: chat.AppliedNow},
 		seen:    record{live: map[int64]int{}},
+		can: worker.Abilities{
+			worker.Resume, worker.Interrupt, worker.Steer, worker.Approvals, worker.Questions, worker.Models,
+			worker.Modes, worker.Efforts,
+		},
+		where: map[string]string{},
 	}
+}
+
+// Declare sets the agent's abilities. With worker.Shared its sessions of one
+// workspace live in one process.
+func (d *Driver) Declare(can ...worker.Ability) *Driver {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.can = can
+	return d
 }
 
 // Script gives the next prompt that has no script yet its steps.
@@ -142,10 +160,13 @@ func (d *Driver) Worker(session int64) *Worker {
 
 // Probe implements worker.Driver.
 func (d *Driver) Probe(context.Context) (worker.Traits, error) {
-	return worker.Traits{
-		Agent: "fake", Version: "1", LoggedIn: true,
-		Can: worker.Abilities{worker.Resume, worker.Steer, worker.Approvals, worker.Questions, worker.Models},
-	}, nil
+	return worker.Traits{Agent: "fake", Version: "1", LoggedIn: true, Can: d.abilities()}, nil
+}
+
+func (d *Driver) abilities() worker.Abilities {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.can)
 }
 
 // Open implements worker.Driver.
@@ -199,13 +220,25 @@ func (d *Driver) start(s worker.Spec) (*Worker, error) {
 		total += n
 	}
 	d.seen.most = max(d.seen.most, total)
+	d.where[id] = s.Workspace
 	w := &Worker{
-		driver: d, spec: s, id: id, model: s.Model,
-		process: fmt.Sprintf("fake-%d-%d", s.Session, len(d.seen.opens)),
-		done:    make(chan struct{}),
+		driver: d, spec: s, id: id, now: chat.Settings{Model: s.Model, Mode: s.Mode, Effort: s.Effort},
+		process: d.process(s), done: make(chan struct{}),
 	}
 	d.workers[s.Session] = w
 	return w, nil
+}
+
+// process is the name of the process that serves a session; d.mu is held.
+func (d *Driver) process(s worker.Spec) string {
+	if d.can.Has(worker.Shared) {
+		for _, w := range d.workers {
+			if w.spec.Workspace == s.Workspace && !w.dead() {
+				return w.process
+			}
+		}
+	}
+	return fmt.Sprintf("fake-%d-%d", s.Session, len(d.seen.opens))
 }
 
 // overlap notes a breach; d.mu is held.
@@ -218,6 +251,9 @@ func (d *Driver) next(id, prompt string) []Step {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	steps := []Step{Text(recall(d.memory[id], prompt))}
+	if d.obeys {
+		steps = obey(d.memory[id], prompt)
+	}
 	if len(d.scripts) > 0 {
 		steps, d.scripts = d.scripts[0], d.scripts[1:]
 	}

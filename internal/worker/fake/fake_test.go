@@ -3,6 +3,7 @@ package fake_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"cligate/internal/chat"
@@ -48,12 +49,45 @@ func TestTheFakeKeepsTheRulesOfDrivers(t *testing.T) {
 		},
 		Lacks: map[workertest.Act]string{},
 	}
-	for _, a := range workertest.Acts() {
+	for _, a := range append(workertest.Acts(), workertest.NewActs()...) {
 		if k.Say[a] == "" {
 			k.Lacks[a] = "its steps come from a script, not from the prompt"
 		}
 	}
 	workertest.Run(t, k)
+}
+
+// kit makes an obedient agent show every act.
+func kit(shared bool) workertest.Kit {
+	k := workertest.Kit{
+		Driver: func(*testing.T) worker.Driver {
+			d := fake.Obedient()
+			if shared {
+				d.Declare(worker.AllAbilities()...)
+			}
+			return d
+		},
+		Kill: func(w worker.Worker) { w.(*fake.Worker).KillProcess() },
+		Left: func() []string { return nil }, Unknown: "none",
+		Say:   map[workertest.Act]string{},
+		Other: chat.Settings{Model: "fake-small", Mode: "plan", Effort: "high"},
+	}
+	for _, a := range append(workertest.Acts(), workertest.NewActs()...) {
+		k.Say[a] = string(a)
+	}
+	k.Say[workertest.Remember], k.Say[workertest.Recall] = "remember the word plum", "what was the word?"
+	k.Say[workertest.Nudge] = "say nudged"
+	return k
+}
+
+func TestAnObedientFakeShowsEveryAct(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []bool{false, true} {
+		t.Run(fmt.Sprint("shared ", shared), func(t *testing.T) {
+			t.Parallel()
+			workertest.Run(t, kit(shared))
+		})
+	}
 }
 
 func TestMemoryOutlivesTheWorker(t *testing.T) {

@@ -18,6 +18,7 @@ type Step func(ctx context.Context, r *Running) error
 // Running is the turn as its steps see it.
 type Running struct {
 	worker.Host
+	In      chat.Input
 	Prompt  string
 	Answers []chat.Answer // to the asks so far
 	Errs    []error       // of the asks so far
@@ -81,7 +82,7 @@ func Withdraw(q chat.Question, ch <-chan struct{}) Step {
 // Both runs two steps at once and waits for both.
 func Both(a, b Step) Step {
 	return func(ctx context.Context, r *Running) error {
-		other := &Running{Host: r.Host, Prompt: r.Prompt, worker: r.worker}
+		other := &Running{Host: r.Host, In: r.In, Prompt: r.Prompt, worker: r.worker}
 		res := make(chan error)
 		go func() { res <- b(ctx, other) }() // received below
 		err := a(ctx, r)

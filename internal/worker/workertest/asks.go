@@ -44,7 +44,7 @@ func toolDone(h *Host) (done bool) {
 }
 
 func approve(t *testing.T, k Kit) {
-	w := k.open(t, k.Driver(t), "")
+	w := k.openSpec(t, k.Driver(t), worker.Spec{Mode: k.Mode[Approval]})
 	h := k.decide(t, w, chat.EffectAllow)
 	q := h.Asked()[0]
 	if q.Kind != chat.AskApproval || q.Key == "" || q.Detail == "" {
@@ -56,7 +56,7 @@ func approve(t *testing.T, k Kit) {
 }
 
 func approveSession(t *testing.T, k Kit) {
-	w := k.open(t, k.Driver(t), "")
+	w := k.openSpec(t, k.Driver(t), worker.Spec{Mode: k.Mode[Approval]})
 	first := k.decide(t, w, chat.EffectSession)
 	if !toolDone(first) {
 		t.Error("the tool did not run")
@@ -106,7 +106,7 @@ func choice(t *testing.T, label string) *Host {
 }
 
 func question(t *testing.T, k Kit) {
-	w := k.open(t, k.Driver(t), "")
+	w := k.openSpec(t, k.Driver(t), worker.Spec{Mode: k.Mode[Question]})
 	for _, colour := range []string{"blue", "red"} {
 		h := choice(t, colour)
 		if err := prompt(t, w, k.Say[Question], h).wait(t); err != nil {
@@ -119,7 +119,7 @@ func question(t *testing.T, k Kit) {
 }
 
 func freeAnswer(t *testing.T, k Kit) {
-	w := k.open(t, k.Driver(t), "")
+	w := k.openSpec(t, k.Driver(t), worker.Spec{Mode: k.Mode[FreeAnswer]})
 	h := choice(t, "ultraviolet")
 	if err := prompt(t, w, k.Say[FreeAnswer], h).wait(t); err != nil {
 		t.Fatal(err)
@@ -127,4 +127,104 @@ func freeAnswer(t *testing.T, k Kit) {
 	if !strings.Contains(h.Text(), "ultraviolet") || !h.Asked()[0].Queries[0].Free {
 		t.Errorf("answered in own words: %s", h.Text())
 	}
+}
+
+// reason denies with a reason that the answer must tell.
+func reason(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := NewHost(func(_ context.Context, q chat.Question) (chat.Answer, error) {
+		return chat.Answer{Option: option(t, q, chat.EffectDeny).ID, Effect: chat.EffectDeny, Text: "not today"}, nil
+	})
+	if err := prompt(t, w, k.Say[Reason], h).wait(t); err != nil {
+		t.Fatal(err)
+	}
+	if toolDone(h) || !strings.Contains(h.Text(), "not today") {
+		t.Errorf("the agent does not know why: %s", h.Text())
+	}
+	say(t, w, k.Say[Recall])
+}
+
+func withdrawn(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := NewHost(Undecided)
+	if err := prompt(t, w, k.Say[Withdraw], h).wait(t); err != nil {
+		t.Fatal(err)
+	}
+	if h.Withdrawn() != 1 || toolDone(h) || h.Text() == "" {
+		t.Errorf("%d questions were withdrawn, the answer is %q", h.Withdrawn(), h.Text())
+	}
+	say(t, w, k.Say[Recall])
+}
+
+// questions answers three at once: the last option, every option, own words.
+func questions(t *testing.T, k Kit) {
+	w := k.openSpec(t, k.Driver(t), worker.Spec{Mode: k.Mode[Questions]})
+	var given []string
+	var several, free bool
+	h := NewHost(func(_ context.Context, q chat.Question) (chat.Answer, error) {
+		a := chat.Answer{Effect: chat.EffectChoose, Values: map[string][]string{}}
+		for _, query := range q.Queries {
+			options := query.Options
+			switch {
+			case len(options) == 0:
+				free = free || query.Free
+				a.Values[query.ID] = []string{"ultraviolet"}
+				given = append(given, "ultraviolet")
+				continue
+			case query.Multi:
+				several = true
+			default:
+				options = options[len(options)-1:]
+			}
+			for _, o := range options {
+				a.Values[query.ID] = append(a.Values[query.ID], o.Value())
+				given = append(given, o.Label)
+			}
+		}
+		return a, nil
+	})
+	if err := prompt(t, w, k.Say[Questions], h).wait(t); err != nil {
+		t.Fatal(err)
+	}
+	if q := h.Asked(); len(q) != 1 || len(q[0].Queries) < 3 || q[0].Kind != chat.AskChoice || !several || !free {
+		t.Errorf("asked %+v", q)
+	}
+	for _, g := range given {
+		if !strings.Contains(h.Text(), g) {
+			t.Errorf("%q was answered, the agent heard %q", g, h.Text())
+		}
+	}
+}
+
+// plan runs the plan turn and decides about the plan.
+func (k Kit) plan(t *testing.T, w worker.Worker, e chat.Effect) (*Host, error) {
+	t.Helper()
+	h := NewHost(func(_ context.Context, q chat.Question) (chat.Answer, error) {
+		if q.Kind != chat.AskPlan || q.Detail == "" || q.Key == "" {
+			t.Errorf("asked %+v", q)
+		}
+		return chat.Answer{Option: option(t, q, e).ID, Effect: e, Text: "not today"}, nil
+	})
+	err := prompt(t, w, k.Say[Plan], h).wait(t)
+	if len(h.Asked()) == 0 {
+		t.Error("no plan was shown")
+	}
+	return h, err
+}
+
+func planAccepted(t *testing.T, k Kit) {
+	w := k.openSpec(t, k.Driver(t), worker.Spec{Mode: k.Mode[Plan]})
+	if h, err := k.plan(t, w, chat.EffectAllow); err != nil || h.Text() == "" {
+		t.Errorf("%q, %v", h.Text(), err)
+	}
+	wantAlive(t, w)
+}
+
+func planRefused(t *testing.T, k Kit) {
+	w := k.openSpec(t, k.Driver(t), worker.Spec{Mode: k.Mode[Plan]})
+	h, err := k.plan(t, w, chat.EffectDeny)
+	if chat.CodeOf(err) == chat.Crashed || toolDone(h) {
+		t.Errorf("it went on: %s, %v", h.story(), err)
+	}
+	say(t, w, k.Say[Recall])
 }

@@ -1,6 +1,8 @@
 package workertest
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"cligate/internal/chat"
@@ -17,7 +19,17 @@ func probe(t *testing.T, k Kit) {
 	if tr.Agent == "" || !tr.LoggedIn || tr.Can.Has(worker.Resume) == k.NoResume {
 		t.Errorf("traits %+v", tr)
 	}
-	for can, a := range map[worker.Ability]Act{worker.Approvals: Approval, worker.Questions: Question} {
+	for _, can := range table[tr.Agent] {
+		if !tr.Can.Has(can) {
+			t.Errorf("%s was seen to have the ability %q and does not declare it", tr.Agent, can)
+		}
+	}
+	for i, can := range tr.Can {
+		if !slices.Contains(worker.AllAbilities(), can) || slices.Contains(tr.Can[:i], can) {
+			t.Errorf("ability %q is unknown or declared twice", can)
+		}
+	}
+	for a, can := range implied {
 		if k.Say[a] != "" && !tr.Can.Has(can) {
 			t.Errorf("an agent that can be made to do %q has the traits %+v", a, tr)
 		}
@@ -65,6 +77,41 @@ func steerBusy(t *testing.T, k Kit) {
 		t.Error(err)
 	}
 	say(t, w, k.Say[Recall])
+}
+
+// nudge puts words into a turn that has begun to use a tool.
+func (k Kit) nudge(t *testing.T, w worker.Worker, a Act, into func(chat.Input) error) {
+	t.Helper()
+	h := NewHost(Allow)
+	r := prompt(t, w, k.Say[a], h)
+	h.Await(t, "tool", func(es []chat.Event) bool {
+		return slices.ContainsFunc(es, func(e chat.Event) bool { return e.Kind == chat.EventTool })
+	})
+	if err := into(Input(k.Say[Nudge])); err != nil {
+		t.Errorf("the words were not taken: %v", err)
+	}
+	if err := r.wait(t); err != nil || !strings.Contains(h.Text(), "nudged") {
+		t.Errorf("the words did not reach the turn: %v, %s", err, h.Text())
+	}
+	if got := say(t, w, k.Say[Recall]); strings.Contains(got, "nudged") {
+		t.Errorf("the words reached the next turn: %q", got)
+	}
+}
+
+func steered(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	k.nudge(t, w, Busy, func(in chat.Input) error { return w.Steer(t.Context(), in) })
+}
+
+// replaced puts words into a turn whose tool would go on for longer than
+// anybody waits.
+func replaced(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	x, ok := w.(worker.Replacer)
+	if !ok {
+		t.Fatal("the worker replaces nothing")
+	}
+	k.nudge(t, w, LongTool, func(in chat.Input) error { return x.Replace(t.Context(), in) })
 }
 
 func set(t *testing.T, k Kit) {

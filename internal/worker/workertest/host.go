@@ -207,7 +207,7 @@ func (h *Host) AwaitQuestions(t *testing.T, n int) {
 // until waits until ok, which is called with h.mu held.
 func (h *Host) until(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	late := time.After(limit)
+	late := time.After(patience())
 	for {
 		h.mu.Lock()
 		good, news := ok(), h.news

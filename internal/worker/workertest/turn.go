@@ -15,7 +15,7 @@ func Input(text string) chat.Input { return chat.Input{Pieces: []chat.Piece{{Tex
 func Prompt(t *testing.T, w worker.Worker, text string, answer Answer) (*Host, error) {
 	t.Helper()
 	h := NewHost(answer)
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), patience())
 	defer cancel()
 	err := w.Prompt(ctx, Input(text), h)
 	h.Leave(t)

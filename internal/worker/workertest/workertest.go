@@ -4,47 +4,19 @@
 package workertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"slices"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"cligate/internal/chat"
 	"cligate/internal/worker"
 )
-
-// Act is something that an agent is made to do by a prompt.
-type Act string
-
-// The acts. The agent shall do nothing else in that turn, and answer with some
-// text unless the act says otherwise.
-const (
-	Remember   Act = "remember"    // keep the word plum in the session
-	Recall     Act = "recall"      // answer with the word, if there is one
-	Stream     Act = "stream"      // at least 200 pieces of text over at least two seconds
-	Approval   Act = "approval"    // ask for leave to use a tool; say so when it was denied
-	Question   Act = "question"    // ask a question with the options red and blue, and answer with the choice
-	FreeAnswer Act = "free answer" // the same; an answer in own words is taken too
-	FailLogin  Act = "fail login"  // fail as an agent that is not logged in
-	FailQuota  Act = "fail quota"  // fail as one over its limit
-	Huge       Act = "huge"        // print a line over the driver's cap, then answer
-	Garbage    Act = "garbage"     // print lines that are no messages, binary ones too, then answer
-	Flood      Act = "flood"       // print 20 MB on stderr, with "canary" in it, then answer
-	Exit       Act = "exit"        // show some text, then end the process without a result
-	Mute       Act = "mute"        // close the output in mid-turn and live on
-	Deaf       Act = "deaf"        // show some text, then neither end nor obey
-	Children   Act = "children"    // leave a process behind that has left the agent's session
-)
-
-// Acts returns every act.
-func Acts() []Act { return slices.Clone(acts) }
-
-var acts = []Act{
-	Remember, Recall, Stream, Approval, Question, FreeAnswer, FailLogin, FailQuota,
-	Huge, Garbage, Flood, Exit, Mute, Deaf, Children,
-}
 
 // Kit is one driver and its agent, as the suite sees them.
 type Kit struct {
@@ -64,89 +36,105 @@ type Kit struct {
 	Kill func(w worker.Worker)
 	// Left returns what is left of the processes that the driver started.
 	Left func() []string
-}
+	// Mode is the permission mode that an act needs, where it needs one.
+	Mode map[Act]string
+	// Other is another model, mode and effort to change to; what is empty is
+	// not changed.
+	Other chat.Settings
+	// Workspace makes a folder to work in; nil = the test's own.
+	Workspace func(t *testing.T) string
 
-// limit bounds every single step; it is generous, because machines that test
-// are slow.
-const limit = 40 * time.Second
-
-// rule is one test of the suite.
-type rule struct {
-	name  string
-	needs []Act
-	test  func(t *testing.T, k Kit)
-}
-
-var rules = []rule{
-	{"TwoTurnsShareProcessAndSession", []Act{Remember, Recall}, twoTurns},
-	{"TheAgentsIDIsKnownAfterATurn", []Act{Recall}, idKnown},
-	{"AKilledWorkerIsResumed", []Act{Remember, Recall}, killAndResume},
-	{"AClosedWorkerIsResumed", []Act{Remember, Recall}, closeAndResume},
-	{"KilledInMidTurnIsACrashAndKeepsTheSession", []Act{Remember, Recall, Stream}, killInTurn},
-	{"AnUnknownIDIsReportedAsSuch", nil, unknownID},
-	{"SentComesBeforeText", []Act{Recall}, sentFirst},
-	{"InterruptInTextEndsTheTurnOnly", []Act{Remember, Recall, Stream}, interruptText},
-	{"InterruptAtOnceEndsTheTurnOnly", []Act{Recall, Stream}, interruptAtOnce},
-	{"InterruptWithAnApprovalPending", []Act{Recall, Approval}, interruptApproval},
-	{"AnApprovalIsAskedExactly", []Act{Approval}, approve},
-	{"YesForTheSessionIsOursAlone", []Act{Approval}, approveSession},
-	{"DeniedIsDenied", []Act{Approval, Recall}, deny},
-	{"NobodyDecidedMeansDenied", []Act{Approval, Recall}, nobodyDecided},
-	{"AQuestionIsAnswered", []Act{Question}, question},
-	{"AQuestionTakesOwnWords", []Act{FreeAnswer}, freeAnswer},
-	{"FailuresHaveTheirClass", []Act{FailLogin, FailQuota, Recall}, failures},
-	{"AHugeLineDoesNotEndTheTurn", []Act{Huge, Recall}, survive(Huge)},
-	{"GarbageDoesNotEndTheTurn", []Act{Garbage, Recall}, survive(Garbage)},
-	{"StderrIsSurvivedAndNotShown", []Act{Flood, Recall}, survive(Flood)},
-	{"AnExitInMidTurnIsACrash", []Act{Exit}, exit},
-	{"ClosedOutputIsACrash", []Act{Mute}, mute},
-	{"AnAgentThatDoesNotObeyIsEnded", []Act{Deaf}, deaf},
-	{"CloseEndsARunningTurn", []Act{Stream}, closeInTurn},
-	{"NoDescendantOutlivesTheWorker", []Act{Children}, children},
-	{"ProbeTellsWhatTheAgentCan", nil, probe},
-	{"NothingIsSteeredWhileNothingRuns", []Act{Recall}, steerIdle},
-	{"ARunningTurnIsSteeredOrRefuses", []Act{Recall, Stream}, steerBusy},
-	{"StrangeSettingsAreRefusedAndCostNothing", []Act{Remember, Recall}, set},
-	{"AClosedWorkerDoesNothing", []Act{Recall}, closed},
+	dir string           // the workspace of the rule that runs
+	can worker.Abilities // what the driver declares
 }
 
 // Run tests every rule that the kit's agent can be made to show.
 func Run(t *testing.T, k Kit) {
 	t.Helper()
 	for _, a := range acts {
-		if _, lacks := k.Lacks[a]; k.Say[a] == "" && !lacks {
+		if !k.names(a) {
 			t.Errorf("the kit neither says how to %s nor that it cannot", a)
 		}
 	}
+	if tr, err := k.Driver(t).Probe(t.Context()); err == nil { // else a rule fails
+		k.can = tr.Can
+	}
+	var hidden []string
 	for _, r := range rules {
-		if slices.ContainsFunc(r.needs, func(a Act) bool { return k.Say[a] == "" }) {
-			t.Logf("%s cannot be shown", r.name)
+		if why := k.cannot(r); why != "" {
+			hidden = append(hidden, r.name+" ("+why+")")
 			continue
 		}
-		t.Run(r.name, func(t *testing.T) { r.test(t, k) })
+		t.Run(r.name, func(t *testing.T) {
+			wantNoGoroutine(t)
+			k := k
+			k.dir = k.workspace(t)
+			r.test(t, k)
+		})
 	}
-	if k.Left != nil {
-		if left := k.Left(); len(left) > 0 {
-			t.Errorf("processes are left: %q", left)
+	if len(hidden) > 0 {
+		t.Logf("not shown: %s", strings.Join(hidden, ", "))
+	}
+	if left := k.left(); len(left) > 0 {
+		t.Errorf("processes are left: %q", left)
+	}
+}
+
+// names reports whether the kit says how to do an act, or that it cannot.
+func (k Kit) names(a Act) bool {
+	_, lacks := k.Lacks[a]
+	return lacks || k.Say[a] != ""
+}
+
+// cannot is why a rule cannot be shown, empty when it can.
+func (k Kit) cannot(r rule) string {
+	if r.can != "" && !k.can.Has(r.can) {
+		return "the agent does not declare " + string(r.can)
+	}
+	for _, a := range r.needs {
+		switch why, lacks := k.Lacks[a]; {
+		case k.Say[a] != "":
+		case lacks:
+			return string(a) + ": " + why
+		default:
+			return "the kit does not know how to " + string(a)
 		}
 	}
+	return ""
+}
+
+func (k Kit) workspace(t *testing.T) string {
+	t.Helper()
+	if k.Workspace != nil {
+		return k.Workspace(t)
+	}
+	return t.TempDir()
 }
 
 // open opens a worker that is closed at the end of the test.
 func (k Kit) open(t *testing.T, d worker.Driver, id string) worker.Worker {
 	t.Helper()
-	w, err := k.tryOpen(t, d, id)
+	return k.openSpec(t, d, worker.Spec{NativeID: id})
+}
+
+// openSpec is open with more wishes; what every open needs is filled in.
+func (k Kit) openSpec(t *testing.T, d worker.Driver, s worker.Spec) worker.Worker {
+	t.Helper()
+	w, err := k.tryOpen(t, d, s)
 	if err != nil {
-		t.Fatalf("open %q: %v", id, err)
+		t.Fatalf("open %q: %v", s.NativeID, err)
 	}
 	return w
 }
 
-func (k Kit) tryOpen(t *testing.T, d worker.Driver, id string) (worker.Worker, error) {
+func (k Kit) tryOpen(t *testing.T, d worker.Driver, s worker.Spec) (worker.Worker, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	ctx, cancel := context.WithTimeout(t.Context(), patience())
 	defer cancel()
-	w, err := d.Open(ctx, worker.Spec{Session: 1, Workspace: t.TempDir(), NativeID: id, Seed: seed(t)})
+	s.Session = cmp.Or(s.Session, 1)
+	s.Workspace = cmp.Or(s.Workspace, k.dir)
+	s.Seed = cmp.Or(s.Seed, uuid.NewString())
+	w, err := d.Open(ctx, s)
 	if err == nil {
 		t.Cleanup(func() {
 			if err := w.Close(); err != nil {
@@ -155,6 +143,15 @@ func (k Kit) tryOpen(t *testing.T, d worker.Driver, id string) (worker.Worker, e
 		})
 	}
 	return w, err
+}
+
+// patience bounds every single step; it is generous, because machines that
+// test are slow. Who expects the suite to fail shortens it by the environment.
+func patience() time.Duration {
+	if d, err := time.ParseDuration(os.Getenv("WORKERTEST_PATIENCE")); err == nil {
+		return d
+	}
+	return 40 * time.Second
 }
 
 // turn is a prompt that runs.
@@ -167,10 +164,20 @@ type turn struct {
 // prompt starts a turn.
 func prompt(t *testing.T, w worker.Worker, text string, h *Host) *turn {
 	t.Helper()
+	return promptInput(t, w, Input(text), h)
+}
+
+func promptInput(t *testing.T, w worker.Worker, in chat.Input, h *Host) *turn {
+	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	r := &turn{host: h, err: make(chan error, 1), stop: cancel}
+	t.Cleanup(func() {
+		if n := h.Late(); n > 0 {
+			t.Errorf("the host was used %d times after its turn", n)
+		}
+	})
 	go func() { // ends with Prompt, which wait waits for
-		r.err <- w.Prompt(ctx, Input(text), h)
+		r.err <- w.Prompt(ctx, in, h)
 	}()
 	return r
 }
@@ -182,7 +189,7 @@ func (r *turn) wait(t *testing.T) error {
 	case err := <-r.err:
 		r.host.end()
 		return err
-	case <-time.After(limit):
+	case <-time.After(patience()):
 		t.Fatalf("the turn does not end; so far: %s", r.host.story())
 		return nil
 	}
@@ -211,7 +218,7 @@ func wantDone(t *testing.T, w worker.Worker) {
 	t.Helper()
 	select {
 	case <-w.Done():
-	case <-time.After(limit):
+	case <-time.After(patience()):
 		t.Fatal("the process lives on")
 	}
 }
