@@ -4,14 +4,13 @@ package agents
 
 import (
 	"context"
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
 	"cligate/internal/chat"
-	"cligate/internal/sim/model"
+	"cligate/internal/sim/agents/lab"
 	"cligate/internal/worker"
 	"cligate/internal/worker/workertest"
 )
@@ -19,17 +18,8 @@ import (
 // realClaude returns the installed CLI, pointed at a model server of its own.
 func realClaude(t *testing.T) subject {
 	t.Helper()
-	server, err := model.Open(context.WithoutCancel(t.Context()), slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return newClaude(t, "claude", "HOME="+t.TempDir(), "ANTHROPIC_API_KEY=dummy", "ANTHROPIC_BASE_URL="+server.URL(),
-		"ENABLE_TOOL_SEARCH=0")
+	l := lab.New(t, "claude")
+	return newClaude(t, l.Command, l.Env...)
 }
 
 func TestTheRealClaudeHoldsTheConversation(t *testing.T) {
