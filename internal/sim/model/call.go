@@ -138,6 +138,7 @@ type tool struct {
 	name     string
 	space    string  // a namespace that the name belongs to
 	deferred string  // the tool that this one is to call
+	custom   bool    // it takes a text instead of arguments
 	schema   *schema // of its arguments; nil = anything goes
 }
 

@@ -28,6 +28,7 @@ const (
 	textBlock kindOfBlock = iota
 	thinkingBlock
 	toolBlock
+	customBlock // a tool that takes a text; on OpenAI's Responses only
 )
 
 // whole is the block in one piece; of a tool: its arguments as JSON.
@@ -51,7 +52,7 @@ type reply struct {
 // tools reports whether the answer calls a tool.
 func (p *reply) tools() bool {
 	for _, b := range p.blocks {
-		if b.kind == toolBlock {
+		if b.kind == toolBlock || b.kind == customBlock {
 			return true
 		}
 	}

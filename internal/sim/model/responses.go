@@ -107,8 +107,8 @@ func (responses) read(_ *http.Request, body []byte) (*call, error) {
 	return c, c.responsesItems(in.Input)
 }
 
-// responsesTools takes the functions; what the provider runs itself, or what
-// takes a text instead of arguments, is never called.
+// responsesTools takes the functions, and the tools that take a text instead
+// of arguments; what the provider runs itself is never called.
 func (c *call) responsesTools(tools []responsesTool, space string) error {
 	for i, t := range tools {
 		switch t.Type {
@@ -119,6 +119,8 @@ func (c *call) responsesTools(tools []responsesTool, space string) error {
 			nt := newTool(t.Name, t.Parameters)
 			nt.space = space
 			c.tools = append(c.tools, nt)
+		case "custom":
+			c.tools = append(c.tools, tool{name: t.Name, custom: true})
 		case "namespace":
 			if err := c.responsesTools(t.Tools, t.Name); err != nil {
 				return err
@@ -219,6 +221,8 @@ func responsesOutput(id string, i int, b out, full bool) object {
 		status, whole = "completed", b.whole()
 	}
 	switch b.kind {
+	case customBlock:
+		return object{"type": "custom_tool_call", "id": callID("ctc_", id, i), "call_id": callID("call_", id, i), "name": b.tool, "input": whole, "status": status}
 	case toolBlock:
 		item := object{"type": "function_call", "id": callID("fc_", id, i), "call_id": callID("call_", id, i), "name": b.tool, "arguments": whole, "status": status}
 		if b.space != "" {
@@ -298,6 +302,8 @@ func (s *responsesStream) delta(i int, b out, piece string) []event {
 	switch b.kind {
 	case toolBlock:
 		return []event{s.event("response.function_call_arguments.delta", data)}
+	case customBlock:
+		return []event{s.event("response.custom_tool_call_input.delta", data)}
 	case thinkingBlock:
 		data["summary_index"] = 0
 		return []event{s.event("response.reasoning_summary_text.delta", data)}
@@ -312,6 +318,8 @@ func (s *responsesStream) shut(i int, b out) []event {
 	switch b.kind {
 	case toolBlock:
 		events = append(events, s.event("response.function_call_arguments.done", s.at(i, b, object{"arguments": b.whole()})))
+	case customBlock:
+		events = append(events, s.event("response.custom_tool_call_input.done", s.at(i, b, object{"input": b.whole()})))
 	case thinkingBlock:
 		part := object{"type": "summary_text", "text": b.whole()}
 		events = append(events,

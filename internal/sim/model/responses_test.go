@@ -68,6 +68,8 @@ func responsesPart(item any) string {
 	switch text(item, "type") {
 	case "reasoning":
 		return "(" + text(item, "summary", 0, "text") + ")"
+	case "custom_tool_call":
+		return "<" + text(item, "name") + ">" + text(item, "input")
 	case "function_call":
 		return "<" + text(item, "name") + ">" + text(item, "arguments")
 	}
@@ -106,6 +108,25 @@ func TestResponsesCallAToolOfANamespace(t *testing.T) {
 	got := decode(t, send(t, open(t), "/v1/responses", body))
 	if responsesDialect.whole(t, got) != `<spawn_agent>{"message":"say hi"}` || text(got, "output", 0, "namespace") != "crew" {
 		t.Errorf("%v", got)
+	}
+}
+
+func TestResponsesCallAToolThatTakesAText(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	for _, stream := range []bool{true, false} {
+		body := responsesDialect.body(stream, []turn{{"user", "write a.txt hello"}}, nil)
+		body["tools"] = []any{object{"type": "custom", "name": "apply_patch"}}
+		resp := send(t, s, "/v1/responses", body)
+		var got string
+		if stream {
+			got = responsesDialect.streamed(t, events(t, resp.Body))
+		} else {
+			got = responsesDialect.whole(t, decode(t, resp))
+		}
+		if got != "<apply_patch>*** Begin Patch\n*** Add File: a.txt\n+hello\n*** End Patch\n" {
+			t.Errorf("%q", got)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ var toolNames = map[string][]string{
 	"run":        shells,
 	"background": shells,
 	"tool":       shells,
-	"write":      {"Write", "write_file", "write", "create"},
+	"write":      {"Write", "write_file", "write", "create", "apply_patch"},
 	"ask":        asks,
 	"questions":  asks,
 	"plan":       {planTool, "exit_plan_mode", "plan_exit"},
@@ -58,6 +58,9 @@ func (c *call) calls(st script.Step) []out {
 			o.input = object{"name": t.deferred, "arguments": in}
 		}
 		body := string(mustJSON(o.input))
+		if t.custom {
+			o.kind, body = customBlock, "*** Begin Patch\n*** Add File: "+st.First()+"\n+"+st.After(1)+"\n*** End Patch\n"
+		}
 		o.parts = []string{body[:len(body)/2], body[len(body)/2:]}
 		calls = append(calls, o)
 	}

@@ -1,8 +1,10 @@
 package lab
 
 import (
+	"slices"
 	"testing"
 
+	"cligate/internal/chat"
 	"cligate/internal/worker"
 	"cligate/internal/worker/workertest"
 )
@@ -18,6 +20,30 @@ var acts = map[workertest.Act]string{
 	workertest.FreeAnswer: "ask",
 	workertest.FailLogin:  "fail 401",
 	workertest.FailQuota:  "fail 429 0 quota",
+
+	// A plain sleep is refused by some agents.
+	workertest.Busy:         "run timeout 2 tail -f /dev/null\nsay that took long",
+	workertest.LongTool:     "run timeout 90 tail -f /dev/null\nsay that took long",
+	workertest.Nudge:        "say nudged",
+	workertest.Reason:       "run touch approved",
+	workertest.Questions:    "questions",
+	workertest.Plan:         "plan\nsay on we go",
+	workertest.AgentTurn:    "background timeout 2 tail -f /dev/null\nsay started",
+	workertest.Model:        "model",
+	workertest.Seen:         "seen",
+	workertest.Think:        "think deep\nsay thought",
+	workertest.Fixed:        "say always the same",
+	workertest.FailOverload: "fail 529",
+	workertest.FailModel:    "fail 404",
+	workertest.FailContext:  "fail 400 0 context",
+	workertest.Cut:          "cut",
+	workertest.Compact:      "/compact",
+}
+
+// other is a model to change to, by agent; where there is none the agent knows
+// one only, or it is not the driver that tells it.
+var other = map[string]string{
+	"claude": "sonnet", "claude-agent-acp": "sonnet", "codex": Small, "opencode": "mock/" + Small, "pi": Small,
 }
 
 // Kit is the conformance suite's view of this lab: newDriver makes a driver for
@@ -26,10 +52,10 @@ var acts = map[workertest.Act]string{
 // do (delete from Say, say why in Lacks), or say them in other words.
 func (l *Lab) Kit(unknown string, newDriver func(t *testing.T) worker.Driver) workertest.Kit {
 	k := workertest.Kit{
-		Driver: newDriver, Unknown: unknown, Left: l.Left,
+		Driver: newDriver, Unknown: unknown, Left: l.Left, Workspace: l.Workspace, Other: chat.Settings{Model: other[l.name]},
 		Say: map[workertest.Act]string{}, Lacks: map[workertest.Act]string{},
 	}
-	for _, a := range workertest.Acts() {
+	for _, a := range slices.Concat(workertest.Acts(), workertest.NewActs()) {
 		if text, ok := acts[a]; ok {
 			k.Say[a] = text
 		} else {

@@ -41,7 +41,7 @@ type Lab struct {
 	// Log shows what happens when tests are run with -v.
 	Log *slog.Logger
 
-	mark string
+	name, mark string
 }
 
 // The models that every agent is told of. The first is what it starts with.
@@ -59,7 +59,7 @@ func New(t *testing.T, name string) *Lab {
 	if command == "" {
 		t.Skipf("%s is not installed: .ci/install-agents %s", name, name)
 	}
-	l := &Lab{Command: command, Home: folder(t, "home"), mark: "LAB_MARK=" + uuid.NewString()}
+	l := &Lab{name: name, Command: command, Home: folder(t, "home"), mark: "LAB_MARK=" + uuid.NewString()}
 	l.Log = slog.New(slog.NewTextHandler(logWriter(t), &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
 	if l.Server, err = model.Open(context.WithoutCancel(t.Context()), l.Log); err != nil {
@@ -78,7 +78,7 @@ func New(t *testing.T, name string) *Lab {
 
 // Workspace is a new empty folder to work in, outside the system's folder for
 // temporary files.
-func (l *Lab) Workspace(t *testing.T) string {
+func (*Lab) Workspace(t *testing.T) string {
 	t.Helper()
 	return folder(t, "work")
 }
