@@ -10,6 +10,7 @@ type Conversation struct {
 	Workspace string // empty = the configured default
 	Model     string // wanted model; empty = the agent's default
 	Mode      string // wanted permission mode; empty = the agent's default
+	Effort    string // wanted reasoning effort; empty = the agent's default
 	Lang      string // en, zh; empty = the person's
 	Previous  int64  // the session that was current before the last replacement, for Undo
 }
@@ -30,18 +31,23 @@ type Session struct {
 	Conversation int64
 	Agent        string
 	Workspace    string
-	Model        string // the model it was last opened with
+	Model        string // what it is to run with; empty = the agent's default. Likewise:
 	Mode         string
+	Effort       string
 	// Seed is a UUID chosen when the row was made. A driver whose agent lets
 	// the client choose the id uses it; it is never taken for a NativeID.
 	Seed string
 	// NativeID is an id that the agent itself reported; empty until then and
 	// never overwritten by an empty one.
-	NativeID  string
-	State     SessionState
-	Title     string
-	Begun     bool // an open with Seed may have reached the agent
-	Recap     bool // the first prompt carries a recap of the stored transcript
+	NativeID string
+	State    SessionState
+	Title    string
+	Begun    bool // an open with Seed may have reached the agent
+	Recap    bool // the next prompt carries a recap of the stored transcript
+	Adopted  bool // the agent's own session was begun elsewhere, in a terminal say
+	// ParkedAt is when it was handed over to a terminal; zero = it was not, or
+	// it has come back.
+	ParkedAt  time.Time
 	CreatedAt time.Time
 	UsedAt    time.Time
 }
@@ -52,6 +58,16 @@ type Session struct {
 func (s Session) Serves(c Conversation) bool {
 	return s.ID != 0 && s.State == SessionOpen && s.ID == c.Session &&
 		s.Conversation == c.ID && s.Agent == c.Agent && s.Workspace == c.Workspace
+}
+
+// Wishes are the settings that a conversation wants for its worker.
+func (c Conversation) Wishes() Settings {
+	return Settings{Model: c.Model, Mode: c.Mode, Effort: c.Effort}
+}
+
+// Wishes are the settings that the session is to run with.
+func (s Session) Wishes() Settings {
+	return Settings{Model: s.Model, Mode: s.Mode, Effort: s.Effort}
 }
 
 // Settings are a conversation's wishes for its worker.

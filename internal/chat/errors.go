@@ -40,6 +40,8 @@ const (
 	LoadTimeout  Code = "load_timeout"
 	AgentError   Code = "agent_error" // the agent reported a failure of another kind
 	Unsupported  Code = "unsupported" // this agent or platform cannot do that
+	TooOld       Code = "too_old"     // the agent's version lacks what is needed; Detail says which is needed
+	Unasked      Code = "unasked"     // the agent would act without asking, and the operator did not allow that
 )
 
 // Codes of a platform's Send: what the error obliges the sender to do.

@@ -82,9 +82,16 @@ type Effect string
 const (
 	EffectAllow   Effect = "allow"   // once
 	EffectSession Effect = "session" // this exact request, in this session, from now on
+	EffectAlways  Effect = "always"  // this exact request, in this conversation, with this agent and workspace
 	EffectDeny    Effect = "deny"
 	EffectChoose  Effect = "choose" // an answer without a meaning to us
 )
+
+// Allows reports whether e lets the agent do what it asks for.
+func (e Effect) Allows() bool { return e == EffectAllow || e.Lasts() }
+
+// Lasts reports whether e is also a rule for later requests.
+func (e Effect) Lasts() bool { return e == EffectSession || e == EffectAlways }
 
 // Option is one possible answer.
 type Option struct {

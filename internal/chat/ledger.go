@@ -33,9 +33,11 @@ type NewSession struct {
 	Workspace    string
 	Model        string
 	Mode         string
+	Effort       string
 	Title        string
 	Recap        bool
-	Cause        int64 // the inbound that asked for it; the same cause makes one session only
+	NativeID     string // a session of the agent's own that goes on here; empty = a new one
+	Cause        int64  // the inbound that asked for it; the same cause makes one session only
 }
 
 // Ending is everything that is written when a turn ends, in one transaction.
@@ -58,6 +60,18 @@ type Decision struct {
 	Role    Role
 	Inbound int64 // the event that carried it, settled with it; 0 = none
 	At      time.Time
+}
+
+// Rule is a permission of ours: the same request, byte for byte, is allowed
+// without asking again.
+type Rule struct {
+	ID      int64
+	Session int64 // the one that it holds in; 0 = in all of its conversation, agent and workspace
+	Agent   string
+	// Question is the request that it was made from.
+	Question Question
+	By       Person
+	At       time.Time
 }
 
 // Unfinished is a turn found at boot that had not ended.

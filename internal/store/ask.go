@@ -68,7 +68,7 @@ func knownAsk(ctx context.Context, t *tx, a chat.Ask) (chat.Ask, bool, error) {
 	if err == nil || chat.CodeOf(err) != chat.Missing {
 		return old, err == nil, err
 	}
-	by, err := first(ctx, t, value[string], `SELECT person FROM rule WHERE session = ? AND digest = ?`, a.Session, a.Digest)
+	by, err := ruleFor(ctx, t, a.Session, a.Digest)
 	if chat.CodeOf(err) == chat.Missing {
 		return chat.Ask{}, false, nil
 	} else if err != nil {

@@ -32,12 +32,8 @@ func (v Asks) Decide(ctx context.Context, d chat.Decision) (a chat.Ask, err erro
 			return fmt.Errorf("answer ask %d: %w", d.Ask, err)
 		}
 		a.State, a.Answer = chat.AskAnswered, d.Answer
-		if d.Answer.Effect == chat.EffectSession {
-			_, err = t.exec(ctx, `INSERT INTO rule (session, digest, ask, person, at) VALUES (?, ?, ?, ?, ?)
-ON CONFLICT (session, digest) DO NOTHING`, a.Session, a.Digest, a.ID, d.Answer.By.ID, micros(t.now))
-			if err != nil {
-				return fmt.Errorf("note rule: %w", err)
-			}
+		if err := newRule(ctx, t, a, d.Answer); err != nil {
+			return err
 		}
 		if d.Inbound == 0 {
 			return nil
@@ -56,6 +52,8 @@ func mayDecide(a chat.Ask, d chat.Decision) error {
 		return chat.E(chat.Denied, "", fmt.Errorf("ask %d belongs to another place", a.ID))
 	case !a.MayDecide(d.Answer.By, d.Role):
 		return chat.E(chat.Denied, "", fmt.Errorf("ask %d belongs to somebody else", a.ID))
+	case d.Answer.Effect == chat.EffectAlways && !d.Role.Covers(chat.RoleOperator):
+		return chat.E(chat.Denied, "", fmt.Errorf("a standing permission is an operator's to give, ask %d", a.ID))
 	case a.State == chat.AskAnswered:
 		return conflict("ask", a.ID)
 	case a.State != chat.AskOpen, !a.Expires.IsZero() && !d.At.Before(a.Expires):

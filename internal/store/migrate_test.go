@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -105,7 +106,7 @@ func TestBackupOfAnUpdateCanBeGoneBackTo(t *testing.T) {
 	must(t, openWith(t, dir, steps(t, "CREATE TABLE extra (x TEXT) STRICT;")).Close())
 	_, err := open(t.Context(), Config{Dir: dir, Ballast: -1}, steps(t))
 	wantSentence(t, err, "newer cligate")
-	copies, err := filepath.Glob(filepath.Join(dir, "backup", "cligate-schema1-*.db"))
+	copies, err := filepath.Glob(filepath.Join(dir, "backup", fmt.Sprintf("cligate-schema%d-*.db", len(steps(t)))))
 	must(t, err)
 	if len(copies) != 1 {
 		t.Fatalf("backups %v", copies)
@@ -171,4 +172,31 @@ func TestBackupIsWholeAndWhileWorkGoesOn(t *testing.T) {
 	if err := l.Backup(t.Context(), "/dev/null/x"); err == nil {
 		t.Error("an impossible path is no error")
 	}
+}
+
+func TestPermissionsOfASessionSurviveTheirNewTable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var before fstest.MapFS
+	for name, f := range steps(t) {
+		if name[:4] == "0001" {
+			before = fstest.MapFS{name: f}
+		}
+	}
+	old := openWith(t, dir, before)
+	_, err := old.w.conn.ExecContext(t.Context(), `INSERT INTO conversation (id, at) VALUES (5, 1);
+INSERT INTO session (id, conversation, agent, workspace, seed, state, created_at, used_at) VALUES (7, 5, 'claude', '/w', 'seed', 'open', 1, 1);
+INSERT INTO rule (id, session, digest, ask, person, at) VALUES (3, 7, 'd', 1, '9', 4)`)
+	must(t, err)
+	must(t, old.Close())
+	l := openWith(t, dir, steps(t))
+	got := ok[string](t)(readOne(t, l, `SELECT id || ' ' || session || ' ' || conversation || ' ' || agent || ' ' || workspace || ' ' || digest || ' ' || person || ' ' || at FROM rule`))
+	if got != "3 7 5 claude /w d 9 4" {
+		t.Errorf("rule %s", got)
+	}
+}
+
+func readOne(t *testing.T, l *ledger, query string) (string, error) {
+	t.Helper()
+	return first(t.Context(), l.readers, value[string], query)
 }

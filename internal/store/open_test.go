@@ -36,7 +36,7 @@ func TestSettingsHoldOnEveryConnection(t *testing.T) {
 	want := map[string]string{
 		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "5000", "auto_vacuum": "2",
 		"journal_size_limit": "67108864", "wal_autocheckpoint": "1000", "cell_size_check": "1", "trusted_schema": "0",
-		"temp_store": "2", "application_id": fmt.Sprint(appID), "query_only": "0", "user_version": "1",
+		"temp_store": "2", "application_id": fmt.Sprint(appID), "query_only": "0", "user_version": fmt.Sprint(len(steps(t))),
 	}
 	check := func(h handle, want map[string]string) {
 		for name, v := range want {

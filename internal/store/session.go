@@ -3,19 +3,20 @@ package store
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
 	"cligate/internal/chat"
 )
 
-const sessionCols = `s.id, s.conversation, s.agent, s.workspace, s.model, s.mode, s.seed, s.begun, s.native_id, s.state,
-s.title, s.recap, s.created_at, s.used_at FROM session s`
+const sessionCols = `s.id, s.conversation, s.agent, s.workspace, s.model, s.mode, s.effort, s.seed, s.begun, s.native_id, s.state,
+s.title, s.recap, s.adopted, s.parked_at, s.created_at, s.used_at FROM session s`
 
 func scanSession(r row) (chat.Session, error) {
 	var s chat.Session
-	err := r.Scan(&s.ID, &s.Conversation, &s.Agent, &s.Workspace, &s.Model, &s.Mode, &s.Seed, &s.Begun, &s.NativeID, &s.State,
-		&s.Title, &s.Recap, fromMicros(&s.CreatedAt), fromMicros(&s.UsedAt))
+	err := r.Scan(&s.ID, &s.Conversation, &s.Agent, &s.Workspace, &s.Model, &s.Mode, &s.Effort, &s.Seed, &s.Begun, &s.NativeID, &s.State,
+		&s.Title, &s.Recap, &s.Adopted, fromMicros(&s.ParkedAt), fromMicros(&s.CreatedAt), fromMicros(&s.UsedAt))
 	return s, err
 }
 
@@ -76,10 +77,21 @@ func newSession(ctx context.Context, t *tx, n chat.NewSession) (chat.Session, er
 	if err != nil {
 		return chat.Session{}, fmt.Errorf("choose a seed: %w", err)
 	}
+	adopted := n.NativeID != ""
+	if adopted {
+		switch of, err := first(ctx, t, value[int64], `SELECT id FROM session WHERE agent = ? AND native_id = ? AND native_id <> '' LIMIT 1`,
+			n.Agent, n.NativeID); {
+		case err == nil: // two processes would serve one session of the agent's
+			return chat.Session{}, conflict("session", of)
+		case chat.CodeOf(err) != chat.Missing:
+			return chat.Session{}, fmt.Errorf("look for the agent's session: %w", err)
+		}
+	}
 	id, err := t.insert(ctx, `INSERT INTO session
-(conversation, agent, workspace, model, mode, seed, state, title, recap, cause, created_at, used_at)
-VALUES (?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)`,
-		n.Conversation, n.Agent, n.Workspace, n.Model, n.Mode, seed.String(), n.Title, n.Recap, n.Cause, micros(t.now), micros(t.now))
+(conversation, agent, workspace, model, mode, effort, seed, begun, native_id, adopted, state, title, recap, cause, created_at, used_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)`,
+		n.Conversation, n.Agent, n.Workspace, n.Model, n.Mode, n.Effort, seed.String(), adopted, n.NativeID, adopted, n.Title, n.Recap, n.Cause,
+		micros(t.now), micros(t.now))
 	if err != nil {
 		return chat.Session{}, fmt.Errorf("new session: %w", err)
 	}
@@ -164,7 +176,7 @@ func successorOf(ctx context.Context, t *tx, s chat.Session) (chat.Session, erro
 			return next, fmt.Errorf("lose session %d: %w", s.ID, err)
 		}
 		return newSession(ctx, t, chat.NewSession{
-			Conversation: s.Conversation, Agent: s.Agent, Workspace: s.Workspace, Model: s.Model, Mode: s.Mode,
+			Conversation: s.Conversation, Agent: s.Agent, Workspace: s.Workspace, Model: s.Model, Mode: s.Mode, Effort: s.Effort,
 			Title: s.Title, Recap: true, Cause: -s.ID,
 		})
 	}
@@ -181,13 +193,38 @@ func (v Sessions) Recapped(ctx context.Context, session int64) error {
 	return v.touch(ctx, session, `UPDATE session SET recap = 0 WHERE id = ?`)
 }
 
+// Recap is described at router.Conversations.
+func (v Sessions) Recap(ctx context.Context, session int64) error {
+	return v.touch(ctx, session, `UPDATE session SET recap = 1 WHERE id = ?`)
+}
+
+// Park is described at router.Conversations.
+func (v Sessions) Park(ctx context.Context, session int64, at time.Time) error {
+	return v.touch(ctx, session, `UPDATE session SET parked_at = ?2 WHERE id = ?1`, micros(at))
+}
+
+// Wish is described at session.Ledger.
+func (v Sessions) Wish(ctx context.Context, session int64, s chat.Settings) error {
+	return v.touch(ctx, session, `UPDATE session SET model = ?2, mode = ?3, effort = ?4 WHERE id = ?1`, s.Model, s.Mode, s.Effort)
+}
+
+// Natives is described at router.Conversations.
+func (v Sessions) Natives(ctx context.Context, agent, workspace string) (ids []string, err error) {
+	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		ids, err = list(ctx, h, value[string], `SELECT native_id FROM session WHERE agent = ? AND workspace = ? AND native_id <> ''`, agent, workspace)
+		return err
+	})
+	return ids, err
+}
+
 // Bind is described at session.Ledger.
 func (v Sessions) Bind(ctx context.Context, session int64, nativeID string, s chat.Settings) error {
 	return v.touch(ctx, session, `UPDATE session SET
 	native_id = CASE ?2 WHEN '' THEN native_id ELSE ?2 END,
 	model = CASE ?3 WHEN '' THEN model ELSE ?3 END,
-	mode = CASE ?4 WHEN '' THEN mode ELSE ?4 END
-WHERE id = ?1`, nativeID, s.Model, s.Mode)
+	mode = CASE ?4 WHEN '' THEN mode ELSE ?4 END,
+	effort = CASE ?5 WHEN '' THEN effort ELSE ?5 END
+WHERE id = ?1`, nativeID, s.Model, s.Mode, s.Effort)
 }
 
 // touch changes one session; chat.Missing when it is not there.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"testing"
+	"time"
 
 	"cligate/internal/chat"
 )
@@ -120,4 +121,45 @@ func TestPastSessionIsLostWithoutTheConversation(t *testing.T) {
 	wantCode(t, err, chat.Missing)
 	wantCode(t, l.Sessions().Begun(ctx, 999), chat.Missing)
 	wantCode(t, l.Sessions().Set(ctx, chat.Conversation{ID: 999}), chat.Missing)
+}
+
+func TestSettingsOfASessionAreStoredExactly(t *testing.T) {
+	t.Parallel()
+	l := openTest(t)
+	ctx := t.Context()
+	s := l.session(l.say(1)[0])
+	for _, want := range []chat.Settings{{Model: "m", Mode: "plan", Effort: "high"}, {Effort: "low"}, {}} {
+		must(t, l.Sessions().Wish(ctx, s.ID, want))
+		if got := ok[chat.Session](t)(l.Sessions().SessionByID(ctx, s.ID)); got.Wishes() != want {
+			t.Errorf("settings %+v, want %+v", got.Wishes(), want)
+		}
+	}
+	wantCode(t, l.Sessions().Wish(ctx, 999, chat.Settings{}), chat.Missing)
+}
+
+func TestSessionOfTheAgentsOwnIsTakenOverOnce(t *testing.T) {
+	t.Parallel()
+	l := openTest(t)
+	ctx := t.Context()
+	m := l.say(1)[0]
+	n := chat.NewSession{Conversation: m.Conversation, Agent: "claude", Workspace: "/w", NativeID: "n1", Cause: m.ID}
+	s := ok[chat.Session](t)(l.Sessions().StartSession(ctx, n))
+	if s.NativeID != "n1" || !s.Adopted || !s.Begun {
+		t.Errorf("session %+v", s)
+	}
+	n.Cause = 0
+	_, err := l.Sessions().StartSession(ctx, n)
+	wantCode(t, err, chat.Conflict) // two processes would serve it
+	if ids := ok[[]string](t)(l.Sessions().Natives(ctx, "claude", "/w")); len(ids) != 1 || ids[0] != "n1" {
+		t.Errorf("known %v", ids)
+	}
+	at := time.Now().Truncate(time.Microsecond)
+	must(t, l.Sessions().Park(ctx, s.ID, at))
+	if got := ok[chat.Session](t)(l.Sessions().SessionByID(ctx, s.ID)); !got.ParkedAt.Equal(at) {
+		t.Errorf("parked at %v", got.ParkedAt)
+	}
+	must(t, l.Sessions().Park(ctx, s.ID, time.Time{}))
+	if got := ok[chat.Session](t)(l.Sessions().SessionByID(ctx, s.ID)); !got.ParkedAt.IsZero() {
+		t.Errorf("still parked at %v", got.ParkedAt)
+	}
 }

@@ -8,7 +8,7 @@ import (
 )
 
 const turnCols = `t.id, t.conversation, t.session, t.origin, t.state, t.reason, t.body, t.crc, t.sender, t.reply_to,
-t.names, t.after, t.held, t.choice, t.usage, t.created_at, t.started_at, t.ended_at, ` + placeCols + `
+t.names, t.after, t.held > 0, t.choice, t.usage, t.created_at, t.started_at, t.ended_at, ` + placeCols + `
 FROM turn t JOIN place p ON p.id = t.place`
 
 func scanTurn(r row) (chat.Turn, error) {

@@ -15,6 +15,9 @@ type Runs struct{ *core }
 // Asks is what running turns ask of people.
 type Asks struct{ *core }
 
+// Rules is what is allowed beyond one request.
+type Rules struct{ *core }
+
 // Sessions is the conversations and their sessions.
 type Sessions struct{ *core }
 
@@ -50,6 +53,9 @@ func (db *DB) Runs() Runs { return Runs{db.core} }
 
 // Asks returns the view of asks.
 func (db *DB) Asks() Asks { return Asks{db.core} }
+
+// Rules returns the view of permissions that last.
+func (db *DB) Rules() Rules { return Rules{db.core} }
 
 // Sessions returns the view of conversations and sessions.
 func (db *DB) Sessions() Sessions { return Sessions{db.core} }
