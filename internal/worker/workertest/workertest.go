@@ -56,21 +56,12 @@ func Run(t *testing.T, k Kit) {
 			t.Errorf("the kit neither says how to %s nor that it cannot", a)
 		}
 	}
-	if tr, err := k.Driver(t).Probe(t.Context()); err == nil { // else a rule fails
-		k.can = tr.Can
-	}
+	k = k.look(t)
 	var hidden []string
 	for _, r := range rules {
-		if why := k.cannot(r); why != "" {
+		if why := k.try(t, r); why != "" {
 			hidden = append(hidden, r.name+" ("+why+")")
-			continue
 		}
-		t.Run(r.name, func(t *testing.T) {
-			wantNoGoroutine(t)
-			k := k
-			k.dir = k.workspace(t)
-			r.test(t, k)
-		})
 	}
 	if len(hidden) > 0 {
 		t.Logf("not shown: %s", strings.Join(hidden, ", "))
@@ -78,6 +69,29 @@ func Run(t *testing.T, k Kit) {
 	if left := k.left(); len(left) > 0 {
 		t.Errorf("processes are left: %q", left)
 	}
+}
+
+// try runs a rule, or says why it cannot be shown.
+func (k Kit) try(t *testing.T, r rule) (why string) {
+	t.Helper()
+	if why := k.cannot(r); why != "" {
+		return why
+	}
+	t.Run(r.name, func(t *testing.T) {
+		wantNoGoroutine(t)
+		k.dir = k.workspace(t)
+		r.test(t, k)
+	})
+	return ""
+}
+
+// look lets the driver say what it can. Where that fails, a rule says so.
+func (k Kit) look(t *testing.T) Kit {
+	t.Helper()
+	if tr, err := k.Driver(t).Probe(t.Context()); err == nil {
+		k.can = tr.Can
+	}
+	return k
 }
 
 // names reports whether the kit says how to do an act, or that it cannot.
