@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,13 +42,33 @@ func (s *session) obey(ctx context.Context, p phrase) error {
 		return s.list(ctx, true)
 	case "question":
 		return s.question(ctx, p.rest)
+	case "questions":
+		return s.questions(ctx)
+	case "plan":
+		return s.plan(ctx)
+	case "think":
+		s.update(chunk("agent_thought_chunk", cmp.Or(p.rest, i18n.T(s.lang, "demo.thinking"))))
+		s.tell("thought")
+	case "work":
+		s.work(ctx, p.number(10, mostSeconds))
+		s.close(ctx, p)
+	case "later":
+		s.agent.later(s, s.lang, p.number(5, mostSeconds))
+		s.tell("later")
+	case "model":
+		set := s.settings()
+		s.tell("settings", "model", set.model, "mode", set.mode, "effort", set.effort)
+	case "seen":
+		s.say(fmt.Sprintf("images %d documents %d", s.seen.images, s.seen.documents))
+	case "compact":
+		s.tell("compacted")
 	case "long":
 		s.long(ctx, p.number(200, mostLines), p.tail())
 	case "markdown":
 		s.tell("markdown")
 	case "fail":
 		s.say(i18n.T(s.lang, "demo.failing") + "\n\n")
-		return &failure{codeInternal, strings.TrimSpace(p.rest + " demo failure, as asked for")}
+		return failureOf(p.rest)
 	case "crash":
 		s.say(i18n.T(s.lang, "demo.crashing") + "\n\n")
 		fmt.Fprintln(os.Stderr, "demo agent: crash, as asked for")
@@ -58,6 +77,26 @@ func (s *session) obey(ctx context.Context, p phrase) error {
 		s.talk()
 	}
 	return nil
+}
+
+// failureOf is a failure of a class, in the words that agents have for it, or
+// in the words that are given.
+func failureOf(class string) error {
+	switch class {
+	case "login":
+		return &failure{codeAuth, "Authentication required"}
+	case "quota":
+		return &failure{codeInternal, "429 rate limit reached, try again in 30 minutes"}
+	case "overload":
+		return &failure{codeInternal, "529 the model is overloaded"}
+	case "model":
+		return &failure{codeInternal, "404 model not found: demo-huge"}
+	case "context":
+		return &failure{codeInternal, "400 prompt is too long: 210000 tokens, the maximum is 200000"}
+	case "network":
+		return &failure{codeInternal, "fetch failed: ECONNRESET"}
+	}
+	return &failure{codeInternal, strings.TrimSpace(class + " demo failure, as asked for")}
 }
 
 func (s *session) recall() {
@@ -115,13 +154,17 @@ func (s *session) close(ctx context.Context, p phrase) {
 
 // list is the demo's tool: it lists the workspace, with or without asking.
 func (s *session) list(ctx context.Context, ask bool) error {
+	if s.settings().mode == modePlan {
+		s.tell("planning")
+		return nil
+	}
 	s.tell("looking")
 	call := map[string]any{
 		"toolCallId": fmt.Sprintf("list-%d", s.book.turns()), "title": "ls " + s.dir, "kind": "read",
 		"rawInput": map[string]any{"command": "ls " + s.dir},
 	}
 	s.tool(call, "tool_call", "pending", "")
-	if ask {
+	if ask && s.settings().mode != modeYolo {
 		allowed, err := s.permit(ctx, call)
 		if err != nil || ctx.Err() != nil {
 			return err
@@ -148,6 +191,21 @@ func (s *session) list(ctx context.Context, ask bool) error {
 	return nil
 }
 
+// work is a tool that takes long. It does nothing, and ends with the turn.
+func (s *session) work(ctx context.Context, seconds int) {
+	call := map[string]any{
+		"toolCallId": fmt.Sprintf("work-%d", s.book.turns()), "title": fmt.Sprintf("wait %d", seconds), "kind": "execute",
+		"rawInput": map[string]any{"command": fmt.Sprintf("wait %d", seconds)},
+	}
+	s.tool(call, "tool_call", "in_progress", "")
+	if !pause(ctx, time.Duration(seconds)*time.Second) {
+		s.tool(call, "tool_call_update", "failed", "")
+		return
+	}
+	s.tool(call, "tool_call_update", "completed", "")
+	s.tell("slow", "seconds", seconds)
+}
+
 func (s *session) tool(call map[string]any, kind, status, output string) {
 	u := map[string]any{"sessionUpdate": kind, "status": status}
 	for k, v := range call {
@@ -159,101 +217,6 @@ func (s *session) tool(call map[string]any, kind, status, output string) {
 		}}
 	}
 	s.update(u)
-}
-
-// permit asks the client for leave to make a call.
-func (s *session) permit(ctx context.Context, call map[string]any) (bool, error) {
-	picked, err := s.pick(ctx, call, []map[string]any{
-		{"optionId": "allow", "name": i18n.T(s.lang, "demo.allow"), "kind": "allow_once"},
-		{"optionId": "always", "name": i18n.T(s.lang, "demo.always"), "kind": "allow_always"},
-		{"optionId": "reject", "name": i18n.T(s.lang, "demo.reject"), "kind": "reject_once"},
-	})
-	return picked == "allow" || picked == "always", err
-}
-
-// pick sends a permission request and returns the chosen option; none when the
-// turn was cancelled.
-func (s *session) pick(ctx context.Context, call map[string]any, options []map[string]any) (string, error) {
-	var r struct {
-		Outcome struct {
-			Outcome string `json:"outcome"`
-			Option  string `json:"optionId"`
-		} `json:"outcome"`
-	}
-	err := s.agent.ask(ctx, "session/request_permission", map[string]any{
-		"sessionId": s.book.id, "toolCall": call, "options": options,
-	}, &r)
-	if ctx.Err() != nil || r.Outcome.Outcome != "selected" {
-		return "", err
-	}
-	return r.Outcome.Option, err
-}
-
-// question asks the client a question: as a form where it can show one, else
-// as a choice of permissions.
-func (s *session) question(ctx context.Context, text string) error {
-	if text == "" {
-		text = i18n.T(s.lang, "demo.colour")
-	}
-	colours := []string{"red", "green", "blue"}
-	s.agent.mu.Lock()
-	forms := s.agent.forms
-	s.agent.mu.Unlock()
-	var chosen string
-	var err error
-	if forms {
-		chosen, err = s.form(ctx, text, colours)
-	} else {
-		var options []map[string]any
-		for _, c := range colours {
-			options = append(options, map[string]any{"optionId": c, "name": s.colour(c), "kind": "allow_once"})
-		}
-		chosen, err = s.pick(ctx, map[string]any{
-			"toolCallId": fmt.Sprintf("question-%d", s.book.turns()), "title": text, "kind": "other",
-		}, options)
-	}
-	switch {
-	case err != nil || ctx.Err() != nil:
-	case chosen == "":
-		s.tell("unanswered")
-	case slices.Contains(colours, chosen):
-		s.tell("chose", "choice", s.colour(chosen))
-	default:
-		s.tell("chose", "choice", chosen)
-	}
-	return err
-}
-
-func (s *session) colour(name string) string { return i18n.T(s.lang, "demo."+name) }
-
-// form asks with elicitation/create.
-func (s *session) form(ctx context.Context, text string, colours []string) (string, error) {
-	var options []any
-	for _, c := range colours {
-		options = append(options, map[string]any{"const": c, "title": s.colour(c)})
-	}
-	var r struct {
-		Action  string `json:"action"`
-		Content struct {
-			Colour string `json:"colour"`
-			Other  string `json:"colour_other"`
-		} `json:"content"`
-	}
-	err := s.agent.ask(ctx, "elicitation/create", map[string]any{
-		"sessionId": s.book.id, "mode": "form", "message": text,
-		"toolCallId": fmt.Sprintf("question-%d", s.book.turns()),
-		"requestedSchema": map[string]any{
-			"type": "object",
-			"properties": map[string]any{
-				"colour":       map[string]any{"type": "string", "title": text, "oneOf": options},
-				"colour_other": map[string]any{"type": "string"},
-			},
-		},
-	}, &r)
-	if err != nil || r.Action != "accept" {
-		return "", err
-	}
-	return cmp.Or(r.Content.Colour, r.Content.Other), nil
 }
 
 // names lists a folder, folders with a slash.

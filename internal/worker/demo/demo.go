@@ -1,7 +1,8 @@
 // Package demo is the demo agent: a program of its own ("cligate demo-agent")
 // that speaks the Agent Client Protocol over stdio and needs neither a model nor
 // a network. It lets people try the gateway, and tests drive everything that a
-// real agent does: streaming, approvals, questions, tools, failures, crashes.
+// real agent does: streaming, approvals, questions, plans, tools, turns of its
+// own, changes of model and mode, figures, failures, crashes.
 //
 // Place in the flow: it is at the far end, in a process below worker/acp, and
 // shares no code with the driver, so that the two are tested against each other.
@@ -100,6 +101,7 @@ const (
 	codeParams   = -32602
 	codeInternal = -32603
 	codeNotFound = -32002
+	codeAuth     = -32000
 )
 
 // read takes the client's lines until there are no more.
@@ -153,9 +155,9 @@ func (a *agent) call(method string, params json.RawMessage) (any, error) {
 	case "session/new", "session/load":
 		return a.open(params, method == "session/load")
 	case "session/cancel":
-		return nil, a.with(params, (*session).cancelTurn)
-	case "session/set_mode":
-		return map[string]any{}, a.setMode(params)
+		return nil, a.cancel(params)
+	case "session/set_mode", "session/set_model", "session/set_config_option":
+		return a.change(params)
 	}
 	return nil, &failure{codeNoMethod, "method not found: " + method}
 }
@@ -175,10 +177,12 @@ func (a *agent) initialize(params json.RawMessage) (any, error) {
 	a.forms = p.Capabilities.Elicitation.Form != nil
 	a.mu.Unlock()
 	return map[string]any{
-		"protocolVersion":   1,
-		"agentInfo":         map[string]any{"name": "cligate-demo", "title": "CliGate demo agent", "version": "1"},
-		"agentCapabilities": map[string]any{"loadSession": true},
-		"authMethods":       []any{},
+		"protocolVersion": 1,
+		"agentInfo":       map[string]any{"name": "cligate-demo", "title": "CliGate demo agent", "version": "1"},
+		"agentCapabilities": map[string]any{
+			"loadSession": true, "promptCapabilities": map[string]any{"image": true, "embeddedContext": true},
+		},
+		"authMethods": []any{},
 	}, nil
 }
 
@@ -203,7 +207,7 @@ func (a *agent) open(params json.RawMessage, load bool) (any, error) {
 	case err != nil:
 		return nil, &failure{codeInternal, err.Error()}
 	}
-	s := &session{agent: a, book: book, dir: p.Dir}
+	s := &session{agent: a, book: book, dir: p.Dir, set: settings{modeDefault, models[0], efforts[1]}}
 	a.mu.Lock()
 	a.sessions[book.id] = s
 	a.mu.Unlock()
@@ -213,64 +217,78 @@ func (a *agent) open(params json.RawMessage, load bool) (any, error) {
 		}
 	}
 	s.update(commands())
-	result := map[string]any{"modes": map[string]any{
-		"currentModeId": onlyMode, "availableModes": []any{map[string]any{"id": onlyMode, "name": onlyMode}},
-	}}
+	result := s.settings().offers()
 	if !load {
 		result["sessionId"] = book.id
 	}
 	return result, nil
 }
 
-// onlyMode is the one permission mode: it asks for what "ask" does.
-const onlyMode = "default"
-
-func (a *agent) setMode(params json.RawMessage) error {
-	var p struct {
-		Mode string `json:"modeId"`
-	}
-	if err := json.Unmarshal(params, &p); err != nil || p.Mode != onlyMode {
-		return &failure{codeParams, "no such mode"}
-	}
-	return a.with(params, func(*session) {})
+// prompted is what a client asks a session.
+type prompted struct {
+	ID     string  `json:"sessionId"`
+	Prompt []block `json:"prompt"`
 }
 
-// with does something with the session that params name.
-func (a *agent) with(params json.RawMessage, do func(*session)) error {
-	s, _, err := a.find(params)
-	if err != nil {
-		return err
-	}
-	do(s)
-	return nil
+// block is a piece of a prompt.
+type block struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	MIME     string `json:"mimeType"`
+	Resource struct {
+		Blob string `json:"blob"`
+	} `json:"resource"`
 }
 
-func (a *agent) find(params json.RawMessage) (*session, string, error) {
-	var p struct {
-		ID     string `json:"sessionId"`
-		Prompt []struct {
-			Text string `json:"text"`
-		} `json:"prompt"`
-	}
-	if err := json.Unmarshal(params, &p); err != nil {
-		return nil, "", &failure{codeParams, "unreadable parameters"}
-	}
-	a.mu.Lock()
-	s := a.sessions[p.ID]
-	a.mu.Unlock()
-	if s == nil {
-		return nil, "", &failure{codeNotFound, "session not found: " + p.ID}
-	}
+// seen is how many files came with a prompt.
+type seen struct{ images, documents int }
+
+// text is the prompt's text, and what came with it.
+func (p prompted) text() (string, seen) {
 	var text []byte
+	var files seen
 	for _, b := range p.Prompt {
 		text = append(text, b.Text...)
+		switch {
+		case b.Type == "image":
+			files.images++
+		case b.Type == "resource" && b.Resource.Blob != "":
+			files.documents++
+		}
 	}
-	return s, string(text), nil
+	return string(text), files
+}
+
+// find returns the session of a request's parameters.
+func (a *agent) find(id string) (*session, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s := a.sessions[id]; s != nil {
+		return s, nil
+	}
+	return nil, &failure{codeNotFound, "session not found: " + id}
+}
+
+// cancel ends the running turn of a session.
+func (a *agent) cancel(params json.RawMessage) error {
+	var p prompted
+	if err := json.Unmarshal(params, &p); err != nil {
+		return &failure{codeParams, "unreadable parameters"}
+	}
+	s, err := a.find(p.ID)
+	if err == nil {
+		s.cancelTurn()
+	}
+	return err
 }
 
 // prompt starts a turn, if its session has none.
 func (a *agent) prompt(id, params json.RawMessage) error {
-	s, text, err := a.find(params)
+	var p prompted
+	if err := json.Unmarshal(params, &p); err != nil {
+		return &failure{codeParams, "unreadable parameters"}
+	}
+	s, err := a.find(p.ID)
 	if err != nil {
 		return err
 	}
@@ -278,9 +296,13 @@ func (a *agent) prompt(id, params json.RawMessage) error {
 	if !ok {
 		return &failure{codeRequest, "a prompt is running in this session"}
 	}
+	text, files := p.text()
 	a.work.Go(func() {
+		s.seen = files
 		reason, err := s.run(ctx, text)
-		a.answer(id, map[string]any{"stopReason": reason}, err)
+		result := map[string]any{"stopReason": reason, "usage": s.usage(text)}
+		s.release() // before the client knows that it may go on
+		a.answer(id, result, err)
 	})
 	return nil
 }

@@ -101,6 +101,8 @@ func (c *client) until(id int) (result string, fault *failure) {
 			}
 			_ = json.Unmarshal(p.Update.Content, &block)
 			c.seen = append(c.seen, strings.TrimSpace(p.Update.Kind+" "+p.Update.Status+block.Text))
+		case m.Method != "" && len(m.ID) == 0:
+			c.seen = append(c.seen, m.Method+" "+string(m.Params))
 		case m.Method != "":
 			if c.ask != nil {
 				c.raw(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, c.ask(m.Method, string(m.Params))))
@@ -177,6 +179,11 @@ func TestSetPhrasesGiveSetAnswers(t *testing.T) {
 		{"markdown", "```go"},
 		{"tool", "plum.txt"},
 		{"slow 0", "0 seconds"},
+		{"think hm", "thought about it"},
+		{"work 0", "0 seconds"},
+		{"model", "model: demo-large, mode: default, effort: medium"},
+		{"seen", "images 0 documents 0"},
+		{"/compact", "compacted"},
 		{"hello there", "demo agent"},
 		{"-h", "demo agent"},
 		{"你好", "演示代理"},
@@ -186,7 +193,7 @@ func TestSetPhrasesGiveSetAnswers(t *testing.T) {
 			t.Errorf("%q: %q, %v; want %q", p.say, got, fault, p.want)
 		}
 	}
-	if got, _ := c.say(id, "hello"); !strings.Contains(got, "turn 19") || !strings.Contains(got, "李子") || !strings.Contains(got, "npm install") {
+	if got, _ := c.say(id, "hello"); !strings.Contains(got, "turn 24") || !strings.Contains(got, "李子") || !strings.Contains(got, "npm install") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -240,7 +247,7 @@ func TestErrorsOfTheProtocol(t *testing.T) {
 	if _, fault := c.call("session/set_mode", `{"sessionId":"`+id+`","modeId":"default"}`); fault != nil {
 		t.Error(fault)
 	}
-	if _, fault := c.call("session/set_mode", `{"sessionId":"`+id+`","modeId":"yolo"}`); fault == nil {
+	if _, fault := c.call("session/set_mode", `{"sessionId":"`+id+`","modeId":"juggle"}`); fault == nil {
 		t.Error("a mode that does not exist was taken")
 	}
 	c.raw("garbage")
@@ -255,8 +262,8 @@ func TestErrorsOfTheProtocol(t *testing.T) {
 func TestOnePromptAtATimeAndCancelEndsIt(t *testing.T) {
 	t.Parallel()
 	c := connect(t, t.TempDir())
-	id := c.open(false)
-	for _, text := range []string{"stream 10000", "slow 3000", "ask", "question"} {
+	id := c.open(true)
+	for _, text := range []string{"stream 10000", "slow 3000", "work 3000", "ask", "question", "questions", "plan"} {
 		first := c.post("session/prompt", `{"sessionId":"`+id+`","prompt":[{"text":"`+text+`"}]}`)
 		if _, fault := c.say(id, "hello"); fault == nil || fault.Code != codeRequest {
 			t.Errorf("second prompt: %v", fault)
@@ -289,6 +296,11 @@ func TestApprovalsAndQuestions(t *testing.T) {
 			{"question", `{"action":"accept","content":{"colour":"blue"}}`, "elicitation/create", "**blue**", true},
 			{"question why?", `{"action":"accept","content":{"colour_other":"mauve"}}`, "why?", "**mauve**", true},
 			{"question", `{"action":"decline"}`, "oneOf", "no answer", true},
+			{"questions", `{"action":"accept","content":{"a_colour":"red","b_colours":["green","blue"],"c_name":"plum"}}`, "anyOf", "**red, plum, green, blue**", true},
+			{"questions", `{"action":"cancel"}`, "elicitation/create", "no answer", true},
+			{"questions", ``, "", "no forms", false},
+			{"plan", `{"outcome":{"outcome":"selected","optionId":"go"}}`, "switch_mode", "as planned", forms},
+			{"plan", `{"outcome":{"outcome":"selected","optionId":"stay"}}`, "1. look around", "leave it", forms},
 			{"question", `{"outcome":{"outcome":"selected","optionId":"green"}}`, "request_permission", "**green**", false},
 		} {
 			if p.form != forms {
@@ -300,6 +312,74 @@ func TestApprovalsAndQuestions(t *testing.T) {
 				t.Errorf("%s: asked %s; %q, %v", p.say, asked, got, fault)
 			}
 		}
+	}
+}
+
+func TestSettingsAreTakenAndTold(t *testing.T) {
+	t.Parallel()
+	c := connect(t, t.TempDir())
+	id := c.open(true)
+	for _, p := range []struct{ method, params string }{
+		{"session/set_mode", `"modeId":"yolo"`}, {"session/set_model", `"modelId":"demo-small"`},
+		{"session/set_config_option", `"configId":"effort","value":"high"`},
+	} {
+		if _, fault := c.call(p.method, `{"sessionId":"`+id+`",`+p.params+`}`); fault != nil {
+			t.Errorf("%s: %v", p.method, fault)
+		}
+	}
+	if got, _ := c.say(id, "model"); got != "model: demo-small, mode: yolo, effort: high" {
+		t.Errorf("got %q", got)
+	}
+	if got, _ := c.say(id, "ask"); !strings.Contains(got, "plum.txt") {
+		t.Errorf("a mode that asks nobody waits: %q", got)
+	}
+	c.call("session/set_mode", `{"sessionId":"`+id+`","modeId":"plan"}`)
+	if got, _ := c.say(id, "tool"); strings.Contains(got, "plum.txt") {
+		t.Errorf("a tool ran in plan mode: %q", got)
+	}
+	for _, bad := range []string{`"modelId":"x"`, `"configId":"effort","value":"x"`, `"configId":"x","value":"high"`} {
+		if _, fault := c.call("session/set_config_option", `{"sessionId":"`+id+`",`+bad+`}`); fault == nil {
+			t.Errorf("%s was taken", bad)
+		}
+	}
+}
+
+func TestFilesOfAPromptAreCountedAndFiguresAreOfTheTurn(t *testing.T) {
+	t.Parallel()
+	c := connect(t, t.TempDir())
+	id := c.open(true)
+	var before string
+	for range 3 {
+		result, fault := c.call("session/prompt", `{"sessionId":"`+id+`","prompt":[{"type":"text","text":"seen"},`+
+			`{"type":"image","mimeType":"image/png","data":"x"},{"type":"resource","resource":{"uri":"file:///a.pdf","blob":"x"}}]}`)
+		if fault != nil || !strings.Contains(result, `"inputTokens":1004`) || before != "" && result != before {
+			t.Errorf("%s after %s, %v", result, before, fault)
+		}
+		before = result
+	}
+	if got := c.text("agent_message_chunk"); !strings.Contains(got, "images 1 documents 1") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestATurnOfItsOwnIsAskedForAndEnds(t *testing.T) {
+	t.Parallel()
+	c := connect(t, t.TempDir())
+	id := c.open(true)
+	c.ask = func(method, params string) string {
+		if method != "_qwencode/start_turn" || !strings.Contains(params, `"turnId"`) {
+			t.Errorf("asked %s %s", method, params)
+		}
+		return `{}`
+	}
+	c.say(id, "later 0")
+	for c.text("_qwencode/end_turn") == "" { // prompts in between cost it nothing
+		if got, fault := c.say(id, "echo still here"); fault != nil && fault.Code != codeRequest || fault == nil && !strings.Contains(got, "still here") {
+			t.Fatalf("%q, %v", got, fault)
+		}
+	}
+	if got := c.text("_qwencode/end_turn"); !strings.Contains(got, `"reason":"end_turn"`) {
+		t.Errorf("ended with %s", got)
 	}
 }
 

@@ -22,7 +22,8 @@ var (
 // verbs are what the demo agent does on request.
 var verbs = map[string]bool{
 	"stream": true, "slow": true, "ask": true, "question": true, "tool": true, "fail": true, "crash": true,
-	"long": true, "markdown": true, "echo": true, "help": true,
+	"long": true, "markdown": true, "echo": true, "help": true, "questions": true, "plan": true, "think": true, "work": true,
+	"later": true, "model": true, "seen": true, "compact": true,
 }
 
 // wordIn returns the last word that a text asks to be remembered.
@@ -49,6 +50,8 @@ func match(text string) (phrase, bool) {
 	for _, t := range []string{text, speaker.ReplaceAllString(text, "")} {
 		t = strings.TrimSpace(strings.TrimPrefix(t, "/demo"))
 		switch {
+		case t == "/compact":
+			return phrase{verb: "compact"}, true
 		case recall.MatchString(t):
 			return phrase{verb: "recall"}, true
 		case len(remember.FindStringIndex(t)) > 0 && remember.FindStringIndex(t)[0] == 0:

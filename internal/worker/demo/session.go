@@ -17,8 +17,10 @@ type session struct {
 
 	mu     sync.Mutex
 	cancel context.CancelFunc // of the running turn, nil between turns
+	set    settings
 
-	lang string          // of the running turn's prompt
+	seen seen            // what came with the running turn's prompt
+	lang string          // of that prompt
 	said strings.Builder // the running turn's answer
 }
 
@@ -42,15 +44,17 @@ func (s *session) cancelTurn() {
 	}
 }
 
+// release ends the claim on the session.
+func (s *session) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cancel()
+	s.cancel = nil
+}
+
 // run answers one prompt and returns the stop reason. The prompt is on the
 // disk before anything is answered.
 func (s *session) run(ctx context.Context, text string) (reason string, err error) {
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.cancel()
-		s.cancel = nil
-	}()
 	s.said.Reset()
 	s.lang = langOf(text)
 	if err := s.book.add(entry{Role: roleUser, Text: text, Word: wordIn(text)}); err != nil {
@@ -108,7 +112,7 @@ func commands() map[string]any {
 		"sessionUpdate": "available_commands_update",
 		"availableCommands": []any{map[string]any{
 			"name": "demo", "description": i18n.T(i18n.Default, "demo.command"),
-			"input": map[string]any{"hint": "stream 20 | ask | question | tool | markdown | long 50 | fail | crash"},
-		}},
+			"input": map[string]any{"hint": "stream 20 | ask | question | plan | tool | markdown | long 50 | fail | crash"},
+		}, map[string]any{"name": "compact", "description": i18n.T(i18n.Default, "demo.compact")}},
 	}
 }
