@@ -85,7 +85,7 @@ func (k *talker) look() {
 		}
 		for _, v := range verbs {
 			if strings.HasPrefix(b.Data, v) {
-				return k.rnd.IntN(len(verbs)) == 0
+				return k.rnd.IntN(len(verbs)) == 0 && (v != "retry:" || k.hopeful(b.Data))
 			}
 		}
 		return false
@@ -99,4 +99,11 @@ func (k *talker) look() {
 	case "run", "clear":
 		k.stopping = false
 	}
+}
+
+// hopeful reports whether a turn was not retried before: who tries the same
+// for ever never comes to rest.
+func (k *talker) hopeful(data string) bool {
+	_, turn, _ := strings.Cut(data, ":")
+	return k.r.Count("SELECT count(*) FROM turn WHERE id = ? AND names > 0", turn) == 0
 }
