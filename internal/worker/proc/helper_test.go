@@ -43,6 +43,11 @@ func play(part string, args []string) {
 		hang(time.Minute)
 	case "tree":
 		playTree(args)
+	case "spawn": // a child in a session of its own for every line
+		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			background("sleep", &syscall.SysProcAttr{Setsid: true})
+			fmt.Println("spawned")
+		}
 	case "twice": // the middle process of a double fork
 		background("sleep", &syscall.SysProcAttr{Setsid: true})
 	case "bomb":

@@ -1,0 +1,55 @@
+package proc
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"cligate/internal/worker/proc/runner"
+)
+
+// Kin is which processes an agent had at some moment. A driver takes it before
+// a turn, so that what the turn started can be told from what serves the whole
+// session.
+type Kin struct {
+	root int
+	had  map[int]uint64 // pid → start
+}
+
+// Kin notes which processes the agent has now.
+func (p *Process) Kin() Kin {
+	k := Kin{root: p.control.pid, had: map[int]uint64{}}
+	for _, e := range runner.Descendants(k.root) {
+		k.had[e.PID] = e.Start
+	}
+	return k
+}
+
+// EndYounger kills the processes that the agent started since and that still
+// live, and returns how many those were. It is for agents that end a turn and
+// leave its tools running. spare tells by a process's arguments which are to
+// live; nil = none. It does not wait for anything to end by itself.
+func (k Kin) EndYounger(spare func(args []string) bool) int {
+	seen := map[int]bool{}
+	runner.Exterminate(func() (found []runner.Entry) {
+		for _, e := range runner.Descendants(k.root) {
+			if start, old := k.had[e.PID]; old && start == e.Start || spare != nil && spare(arguments(e.PID)) {
+				continue
+			}
+			seen[e.PID] = true
+			found = append(found, e)
+		}
+		return found
+	}, time.Now().Add(killTime))
+	return len(seen)
+}
+
+// arguments are a process's, program first; none when it is gone.
+func arguments(pid int) []string {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+	if err != nil || len(b) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00")
+}
