@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -40,6 +41,49 @@ var acts = map[workertest.Act]string{
 	workertest.Compact:      "/compact",
 }
 
+// lacking is what an agent's real self cannot be made to do, by agent, and why.
+var lacking = map[string]map[workertest.Act]string{
+	"gemini": with(noQuestions, map[workertest.Act]string{
+		workertest.Plan:      "its plans have no dialogue in this protocol",
+		workertest.AgentTurn: "it starts no turn by itself",
+		workertest.Compact:   "the command goes to the model as a text",
+		workertest.Reason:    "it does not pass on why something was denied",
+	}),
+	"copilot": with(noQuestions, map[workertest.Act]string{
+		workertest.Plan:      "its plans have no dialogue in this protocol",
+		workertest.AgentTurn: "it starts no turn by itself",
+		workertest.Reason:    "a denial ends the turn",
+	}),
+	"qwen": {
+		workertest.Plan:    "its plans have no dialogue in this protocol",
+		workertest.Compact: "the command goes to the model as a text",
+		workertest.Reason:  "a denial ends the turn",
+	},
+	"opencode": with(noQuestions, map[workertest.Act]string{
+		workertest.Plan:      "it has no tool that presents a plan",
+		workertest.AgentTurn: "it starts no turn by itself",
+	}),
+	"pi": with(noQuestions, map[workertest.Act]string{
+		workertest.Approval:  "it asks for no leave",
+		workertest.Reason:    "it asks for no leave",
+		workertest.Plan:      "it has no plans",
+		workertest.AgentTurn: "it starts no turn by itself",
+	}),
+	"codex": {workertest.AgentTurn: "it starts no turn by itself"},
+}
+
+var noQuestions = map[workertest.Act]string{
+	workertest.Question:   "it has no tool that asks the user",
+	workertest.FreeAnswer: "it has no tool that asks the user",
+	workertest.Questions:  "it has no tool that asks the user",
+}
+
+func with(a, b map[workertest.Act]string) map[workertest.Act]string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
 // other is a model to change to, by agent; where there is none the agent knows
 // one only, or it is not the driver that tells it.
 var other = map[string]string{
@@ -48,17 +92,22 @@ var other = map[string]string{
 
 // Kit is the conformance suite's view of this lab: newDriver makes a driver for
 // l.Command and l.Env with l.Starter; unknown is a well-formed id of a session
-// that never was. The test may take acts away that this agent cannot be made to
-// do (delete from Say, say why in Lacks), or say them in other words.
+// that never was. The test may move acts between Say and Lacks, or say them in other
+// words.
 func (l *Lab) Kit(unknown string, newDriver func(t *testing.T) worker.Driver) workertest.Kit {
 	k := workertest.Kit{
 		Driver: newDriver, Unknown: unknown, Left: l.Left, Workspace: l.Workspace, Other: chat.Settings{Model: other[l.name]},
 		Say: map[workertest.Act]string{}, Lacks: map[workertest.Act]string{},
 	}
 	for _, a := range slices.Concat(workertest.Acts(), workertest.NewActs()) {
-		if text, ok := acts[a]; ok {
+		text, ok := acts[a]
+		why, lacks := lacking[l.name][a]
+		switch {
+		case lacks:
+			k.Lacks[a] = why
+		case ok:
 			k.Say[a] = text
-		} else {
+		default:
 			k.Lacks[a] = "only a stand-in does that when it is told to"
 		}
 	}
