@@ -23,8 +23,8 @@ var elements = []string{
 
 // beginnings are how texts begin that a client wrote as a whole.
 var beginnings = []string{
-	"[Request interrupted",     // Claude Code
-	"# AGENTS.md instructions", // Codex
+	"[Request interrupted",                                 // Claude Code
+	"# AGENTS.md instructions", "<image name=", "</image>", // Codex
 }
 
 // continuations are in texts by which a client makes the model go on, with a

@@ -287,6 +287,7 @@ func (s *responsesStream) open(i int, b out) []event {
 		events = append(events, s.event("response.content_part.added", s.at(i, b, object{"content_index": 0, "part": object{"type": "output_text", "text": "", "annotations": []any{}}})))
 	case thinkingBlock:
 		events = append(events, s.event("response.reasoning_summary_part.added", s.at(i, b, object{"summary_index": 0, "part": object{"type": "summary_text", "text": ""}})))
+	case toolBlock, customBlock: // they have no parts
 	}
 	return events
 }
