@@ -88,7 +88,7 @@ func (anthropic) read(r *http.Request, body []byte) (*call, error) {
 			c.system += m.Content.text()
 			continue
 		}
-		next, err := c.anthropicMessage(i, m.Role, m.Content, open)
+		next, err := anthropicMessage(c, i, m.Role, m.Content, open)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +99,7 @@ func (anthropic) read(r *http.Request, body []byte) (*call, error) {
 
 // anthropicMessage adds one message. Each tool use must be answered in the
 // message after it, and nothing else may be answered there.
-func (c *call) anthropicMessage(i int, role string, content anthropicContent, open []string) ([]string, error) {
+func anthropicMessage(c *call, i int, role string, content anthropicContent, open []string) ([]string, error) {
 	waits := map[string]bool{}
 	for _, id := range open {
 		waits[id] = true
@@ -113,7 +113,7 @@ func (c *call) anthropicMessage(i int, role string, content anthropicContent, op
 			return nil, bad("messages.%d: unexpected tool_use_id %q in a tool_result: there is no such tool_use in the message before", i, b.ToolUseID)
 		case b.Type == "tool_result":
 			delete(waits, b.ToolUseID)
-			c.anthropicMedia(b.Content)
+			anthropicMedia(c, b.Content)
 			c.gave(b.Content.text())
 		case b.Type == "text" && b.Text == "":
 			return nil, bad("messages.%d: text content blocks must be non-empty", i)
@@ -123,14 +123,14 @@ func (c *call) anthropicMessage(i int, role string, content anthropicContent, op
 			c.answered(b.Text)
 		}
 	}
-	c.anthropicMedia(content)
+	anthropicMedia(c, content)
 	if len(waits) > 0 {
 		return nil, bad("messages.%d: tool_use ids were found without tool_result blocks immediately after: %d", i, len(waits))
 	}
 	return uses, nil
 }
 
-func (c *call) anthropicMedia(content anthropicContent) {
+func anthropicMedia(c *call, content anthropicContent) {
 	for _, b := range content {
 		switch b.Type {
 		case "image":

@@ -93,12 +93,12 @@ func (chatCompletions) read(_ *http.Request, body []byte) (*call, error) {
 		}
 		c.tools = append(c.tools, newTool(t.Function.Name, t.Function.Parameters))
 	}
-	return c, c.chatMessages(in.Messages)
+	return c, chatMessages(c, in.Messages)
 }
 
 // chatMessages adds the messages. Each tool call must be answered before
 // anybody speaks again, and nothing else may be answered.
-func (c *call) chatMessages(messages []chatMessage) error {
+func chatMessages(c *call, messages []chatMessage) error {
 	waits := map[string]bool{}
 	for i, m := range messages {
 		if m.Role != "tool" && len(waits) > 0 {
@@ -108,7 +108,7 @@ func (c *call) chatMessages(messages []chatMessage) error {
 		case "system", "developer":
 			c.system += m.Content.text()
 		case "user":
-			c.chatParts(m.Content)
+			chatParts(c, m.Content)
 		case "assistant":
 			c.answered(m.Content.text())
 			for _, t := range m.ToolCalls {
@@ -130,7 +130,7 @@ func (c *call) chatMessages(messages []chatMessage) error {
 	return nil
 }
 
-func (c *call) chatParts(parts chatContent) {
+func chatParts(c *call, parts chatContent) {
 	for _, p := range parts {
 		switch p.Type {
 		case "text":

@@ -79,12 +79,12 @@ func (gemini) read(r *http.Request, body []byte) (*call, error) {
 			}
 		}
 	}
-	return c, c.geminiContents(in.Contents)
+	return c, geminiContents(c, in.Contents)
 }
 
 // geminiContents adds the contents. The turn after a function call must give
 // as many responses as there were calls.
-func (c *call) geminiContents(contents []geminiContent) error {
+func geminiContents(c *call, contents []geminiContent) error {
 	open := 0
 	for i, content := range contents {
 		if len(content.Parts) == 0 {
@@ -104,7 +104,7 @@ func (c *call) geminiContents(contents []geminiContent) error {
 			if content.Role == "model" {
 				c.answered(p.Text)
 			} else {
-				c.geminiPart(p)
+				geminiTake(c, p)
 			}
 		}
 		if gave != open {
@@ -118,11 +118,11 @@ func (c *call) geminiContents(contents []geminiContent) error {
 	return nil
 }
 
-func (c *call) geminiPart(p geminiPart) {
+func geminiTake(c *call, p geminiPart) {
 	switch {
 	case p.FunctionResponse != nil:
 		for _, sub := range p.FunctionResponse.Parts {
-			c.geminiPart(sub)
+			geminiTake(c, sub)
 		}
 		var said struct{ Output, Error string }
 		if json.Unmarshal(p.FunctionResponse.Response, &said) == nil && said.Output+said.Error != "" {

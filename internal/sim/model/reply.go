@@ -164,8 +164,8 @@ func (c *call) act(rep *reply, st script.Step) bool {
 		rep.blocks = append(rep.blocks, calls...)
 		return true
 	}
-	if st.Verb == "plan" && c.speaksPlans() {
-		rep.say("<proposed_plan>\n" + thePlan + "\n</proposed_plan>")
+	if st.Verb == "plan" && strings.Contains(c.system, planMark) {
+		rep.say(planMark + "\n" + thePlan + "\n</proposed_plan>")
 		return false
 	}
 	if names, known := toolNames[st.Verb]; known {

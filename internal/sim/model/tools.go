@@ -36,8 +36,9 @@ const crewTool = "task"
 
 const thePlan = "1. look\n2. leap"
 
-// speaksPlans reports whether the client takes a plan as a marked text.
-func (c *call) speaksPlans() bool { return strings.Contains(c.system, "<proposed_plan>") }
+// planMark begins the text of a plan, for clients that speak of it in their
+// instructions.
+const planMark = "<proposed_plan>"
 
 // calls returns the tool calls that a step makes; none when the step needs no
 // tool, or one that is not offered.
