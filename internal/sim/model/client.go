@@ -23,7 +23,7 @@ var elements = []string{
 
 // beginnings are how texts begin that a client wrote as a whole.
 var beginnings = []string{
-	"[Request interrupted",                                 // Claude Code
+	"[Request interrupted", "[Image: source:", // Claude Code
 	"# AGENTS.md instructions", "<image name=", "</image>", // Codex
 }
 

@@ -20,7 +20,8 @@ func TestWhatAClientAddsIsNotTheUsersOwn(t *testing.T) {
 		"The connection dropped mid-response. Resume directly":                             "I go on with it",
 		"[SUGGESTION MODE: Suggest what the user might naturally type next.]\nsay no":      "none",
 		"Stage 1\nRespond with <severity>N</severity> ONLY.":                               "<severity>0</severity>",
-		"say <b>hi</b>": "<b>hi</b>",
+		"[Image: source: /tmp/x.png]":                                                      "nothing was asked",
+		"say <b>hi</b>":                                                                    "<b>hi</b>",
 	} {
 		s := open(t)
 		if got := ask(t, chatDialect, s, []turn{{"user", text}}); got != want {

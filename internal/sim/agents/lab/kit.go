@@ -84,6 +84,12 @@ func with(a, b map[workertest.Act]string) map[workertest.Act]string {
 	return all
 }
 
+// modes are the permission modes that acts need, by agent.
+var modes = map[string]map[workertest.Act]string{
+	"claude": {workertest.Plan: "plan"},
+	"codex":  {workertest.Plan: "plan", workertest.Question: "plan", workertest.FreeAnswer: "plan", workertest.Questions: "plan"},
+}
+
 // other is a model to change to, by agent; where there is none the agent knows
 // one only, or it is not the driver that tells it.
 var other = map[string]string{
@@ -96,7 +102,7 @@ var other = map[string]string{
 // words.
 func (l *Lab) Kit(unknown string, newDriver func(t *testing.T) worker.Driver) workertest.Kit {
 	k := workertest.Kit{
-		Driver: newDriver, Unknown: unknown, Left: l.Left, Workspace: l.Workspace, Other: chat.Settings{Model: other[l.name]},
+		Driver: newDriver, Unknown: unknown, Left: l.Left, Workspace: l.Workspace, Mode: maps.Clone(modes[l.name]), Other: chat.Settings{Model: other[l.name]},
 		Say: map[workertest.Act]string{}, Lacks: map[workertest.Act]string{},
 	}
 	for _, a := range slices.Concat(workertest.Acts(), workertest.NewActs()) {
