@@ -77,6 +77,7 @@ func kit(shared bool) workertest.Kit {
 	}
 	k.Say[workertest.Remember], k.Say[workertest.Recall] = "remember the word plum", "what was the word?"
 	k.Say[workertest.Nudge] = "say nudged"
+	k.Say[workertest.Halfway] = "remember the word plum\nstream"
 	return k
 }
 

@@ -63,6 +63,10 @@ var phrases = map[string][]Step{
 
 // obey is what to do about a prompt.
 func obey(before []string, prompt string) []Step {
+	first, rest, several := strings.Cut(prompt, "\n")
+	if several {
+		return append([]Step{Text(recall(before, first))}, obey(before, rest)...)
+	}
 	if steps, ok := phrases[prompt]; ok {
 		return steps
 	}

@@ -40,6 +40,7 @@ const (
 	FailModel    Act = "fail model"    // fail as one whose model there is not
 	FailContext  Act = "fail context"  // fail as one whose context is too long
 	Cut          Act = "cut"           // show some text; then the model's stream breaks off
+	Halfway      Act = "halfway"       // keep the word plum in the session, and then do as Stream
 	Compact      Act = "compact"       // compact the context, as the agent's own user would ask for it; no answer is needed
 )
 
@@ -56,5 +57,5 @@ func NewActs() []Act { return slices.Clone(newActs) }
 
 var newActs = []Act{
 	Busy, LongTool, Nudge, Reason, Withdraw, Questions, Plan, AgentTurn, Model, Seen, Think, Fixed,
-	FailOverload, FailModel, FailContext, Cut, Compact,
+	FailOverload, FailModel, FailContext, Cut, Compact, Halfway,
 }

@@ -184,6 +184,7 @@ func brokenKit(breakIt func(b *broken)) workertest.Kit {
 	}
 	k.Say[workertest.Remember], k.Say[workertest.Recall] = "remember the word plum", "what was the word?"
 	k.Say[workertest.Nudge] = "say nudged"
+	k.Say[workertest.Halfway] = "remember the word plum\nstream"
 	if b.kit != nil {
 		b.kit(&k)
 	}

@@ -79,6 +79,15 @@ func lifeDefects() []defect {
 		{"InterruptInTextEndsTheTurnOnly", "a success", "want the cause", hopeful},
 		{"InterruptInTextEndsTheTurnOnly", "and is talked about later", "after its turn", talkative},
 		{"InterruptInTextEndsTheTurnOnly", "the process too", "process is gone", deadly},
+		{"AStoppedTurnIsRemembered", "it is not", "forgot", func(b *broken) {
+			b.prompt = func(w *brokenWorker, ctx context.Context, in chat.Input, h worker.Host) error {
+				err := w.Worker.Prompt(ctx, in, h)
+				if ctx.Err() != nil {
+					b.Lose(w.Worker.NativeID())
+				}
+				return err
+			}
+		}},
 		{"InterruptAtOnceEndsTheTurnOnly", "a success", "whose ctx had ended", hopeful},
 		{"InterruptInAToolEndsTurnAndTool", "the tool lives on", "tool is still there", func(b *broken) {
 			n := 0
@@ -241,6 +250,17 @@ func callDefects() []defect {
 			b.replace = func(w *brokenWorker, in chat.Input) error { return w.Worker.Steer(context.Background(), in) }
 		}},
 		{"StrangeSettingsAreRefusedAndCostNothing", "taken", "no-such", pretends},
+		{"TheModelIsSetAtOpenAndAtResume", "only at open", "the model is", func(b *broken) {
+			b.spec = func(s *worker.Spec) {
+				if s.NativeID != "" {
+					s.Model = ""
+				}
+			}
+		}},
+		{"TheModeIsSetAtOpenAndAtResume", "never", "wished for: true", func(b *broken) { b.spec = func(s *worker.Spec) { s.Mode = "" } }},
+		{"TheModeIsSetAtOpenAndAtResume", "it stays from before", "wished for: false", func(b *broken) {
+			b.spec = func(s *worker.Spec) { s.Mode = "plan" }
+		}},
 		{"AnotherModelKeepsTheContext", "it does not change", "the model is", pretends},
 		{"AnotherModelKeepsTheContext", "the context is lost", "forgot", func(b *broken) {
 			b.prompt = func(w *brokenWorker, ctx context.Context, in chat.Input, h worker.Host) error {

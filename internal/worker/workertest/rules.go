@@ -28,6 +28,7 @@ var rules = []rule{
 	{"SentComesBeforeText", "", []Act{Recall}, sentFirst},
 
 	{"InterruptInTextEndsTheTurnOnly", "", []Act{Remember, Recall, Stream}, interruptText},
+	{"AStoppedTurnIsRemembered", worker.KeepsStopped, []Act{Halfway, Recall}, stoppedRemembered},
 	{"InterruptAtOnceEndsTheTurnOnly", "", []Act{Recall, Stream}, interruptAtOnce},
 	{"InterruptInAToolEndsTurnAndTool", "", []Act{Remember, Recall, LongTool}, interruptTool},
 	{"InterruptWithAnApprovalPending", "", []Act{Recall, Approval}, interruptApproval},
@@ -48,6 +49,8 @@ var rules = []rule{
 
 	{"ATurnOfTheAgentsOwnIsATurn", worker.AgentTurns, []Act{AgentTurn, Recall}, agentTurn},
 	{"ATurnThatNobodyTakesIsDropped", worker.AgentTurns, []Act{AgentTurn, Recall}, agentTurnDropped},
+	{"TheModelIsSetAtOpenAndAtResume", worker.Models, []Act{Model, Recall}, openModel},
+	{"TheModeIsSetAtOpenAndAtResume", worker.Modes, []Act{Recall}, openMode},
 	{"AnotherModelKeepsTheContext", worker.Models, []Act{Model, Remember, Recall}, switchModel},
 	{"AnotherModeKeepsTheContext", worker.Modes, []Act{Remember, Recall}, switchMode},
 	{"AnotherEffortKeepsTheContext", worker.Efforts, []Act{Remember, Recall}, switchEffort},

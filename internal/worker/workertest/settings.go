@@ -37,6 +37,66 @@ func (k Kit) change(t *testing.T, d worker.Driver, w worker.Worker, s chat.Setti
 	}
 }
 
+// opened opens a session with settings and then resumes it without: what it
+// was set to before must not stay by accident, for some of it asks nobody.
+func (k Kit) opened(t *testing.T, s worker.Spec, look func(t *testing.T, w worker.Worker, other bool)) {
+	t.Helper()
+	d := k.Driver(t)
+	w := k.openSpec(t, d, s)
+	look(t, w, true)
+	if k.NoResume {
+		return
+	}
+	if err := w.Close(); err != nil {
+		t.Error(err)
+	}
+	wantDone(t, w)
+	again := k.open(t, d, w.NativeID())
+	look(t, again, false)
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+	s.NativeID = w.NativeID()
+	look(t, k.openSpec(t, d, s), true)
+}
+
+func openMode(t *testing.T, k Kit) {
+	if k.Other.Mode == "" {
+		t.Log("the kit names no other mode")
+		return
+	}
+	k.opened(t, worker.Spec{Mode: k.Other.Mode}, func(t *testing.T, w worker.Worker, other bool) {
+		t.Helper()
+		say(t, w, k.Say[Recall])
+		if got := w.Info().Mode; (got == k.Other.Mode) != other {
+			t.Errorf("the mode is %q, wished for: %v", got, other)
+		}
+	})
+}
+
+func openModel(t *testing.T, k Kit) {
+	if k.Other.Model == "" {
+		t.Log("the kit names no other model")
+		return
+	}
+	name := path.Base(k.Other.Model)
+	d := k.Driver(t)
+	w := k.openSpec(t, d, worker.Spec{Model: k.Other.Model})
+	for range 2 {
+		if got := say(t, w, k.Say[Model]); !strings.Contains(got, name) || !strings.Contains(w.Info().Model, name) {
+			t.Errorf("the model is %q, said to be %q, want %q", got, w.Info().Model, name)
+		}
+		if k.NoResume {
+			return
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+		wantDone(t, w)
+		w = k.openSpec(t, d, worker.Spec{Model: k.Other.Model, NativeID: w.NativeID()})
+	}
+}
+
 func switchModel(t *testing.T, k Kit) {
 	other := k.Other.Model
 	if other == "" {

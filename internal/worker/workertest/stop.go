@@ -38,6 +38,15 @@ func interruptText(t *testing.T, k Kit) {
 	k.wantWord(t, w)
 }
 
+func stoppedRemembered(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := NewHost(nil)
+	r := prompt(t, w, k.Say[Halfway], h)
+	h.AwaitText(t, "")
+	k.wantStopped(t, w, r)
+	k.wantWord(t, w)
+}
+
 func interruptAtOnce(t *testing.T, k Kit) {
 	w := k.open(t, k.Driver(t), "")
 	h := NewHost(nil)
