@@ -19,53 +19,21 @@ const (
 	mostNames   = 40
 )
 
+// acts are what a session does when it is asked to.
+type acts struct{ *session }
+
 // obey does what a phrase asks for. An error fails the prompt.
-func (s *session) obey(ctx context.Context, p phrase) error {
+func (s acts) obey(ctx context.Context, p phrase) error {
 	switch p.verb {
-	case "remember":
-		s.tell("remember", "word", s.book.word())
-	case "recall":
-		s.recall()
-	case "echo":
-		s.say(p.rest)
-	case "stream":
-		s.stream(ctx, p.number(20, mostPieces))
-		s.close(ctx, p)
-	case "slow":
-		s.slow(ctx, p.number(5, mostSeconds))
-		s.close(ctx, p)
-	case "tool":
+	case "tool", "ask":
 		defer s.close(ctx, p)
-		return s.list(ctx, false)
-	case "ask":
-		defer s.close(ctx, p)
-		return s.list(ctx, true)
+		return s.list(ctx, p.verb == "ask")
 	case "question":
-		return s.question(ctx, p.rest)
+		return asks{s.session}.question(ctx, p.rest)
 	case "questions":
-		return s.questions(ctx)
+		return asks{s.session}.questions(ctx)
 	case "plan":
-		return s.plan(ctx)
-	case "think":
-		s.update(chunk("agent_thought_chunk", cmp.Or(p.rest, i18n.T(s.lang, "demo.thinking"))))
-		s.tell("thought")
-	case "work":
-		s.work(ctx, p.number(10, mostSeconds))
-		s.close(ctx, p)
-	case "later":
-		s.agent.later(s, s.lang, p.number(5, mostSeconds))
-		s.tell("later")
-	case "model":
-		set := s.settings()
-		s.tell("settings", "model", set.model, "mode", set.mode, "effort", set.effort)
-	case "seen":
-		s.say(fmt.Sprintf("images %d documents %d", s.seen.images, s.seen.documents))
-	case "compact":
-		s.tell("compacted")
-	case "long":
-		s.long(ctx, p.number(200, mostLines), p.tail())
-	case "markdown":
-		s.tell("markdown")
+		return asks{s.session}.plan(ctx)
 	case "fail":
 		s.say(i18n.T(s.lang, "demo.failing") + "\n\n")
 		return failureOf(p.rest)
@@ -73,10 +41,50 @@ func (s *session) obey(ctx context.Context, p phrase) error {
 		s.say(i18n.T(s.lang, "demo.crashing") + "\n\n")
 		fmt.Fprintln(os.Stderr, "demo agent: crash, as asked for")
 		s.agent.crash()
+	case "stream":
+		s.stream(ctx, p.number(20, mostPieces))
+		s.close(ctx, p)
+	case "slow":
+		s.slow(ctx, p.number(5, mostSeconds))
+		s.close(ctx, p)
+	case "work":
+		s.work(ctx, p.number(10, mostSeconds))
+		s.close(ctx, p)
+	case "long":
+		s.long(ctx, p.number(200, mostLines), p.tail())
+	case "later":
+		s.agent.later(s.session, s.lang, p.number(5, mostSeconds))
+		s.tell("later")
+	default:
+		s.answer(p)
+	}
+	return nil
+}
+
+// answer does what takes no time.
+func (s acts) answer(p phrase) {
+	switch p.verb {
+	case "remember":
+		s.tell("remember", "word", s.book.word())
+	case "recall":
+		s.recall()
+	case "echo":
+		s.say(p.rest)
+	case "think":
+		s.update(chunk("agent_thought_chunk", cmp.Or(p.rest, i18n.T(s.lang, "demo.thinking"))))
+		s.tell("thought")
+	case "model":
+		set := s.settings()
+		s.tell("settings", "model", set.model, "mode", set.mode, "effort", set.effort)
+	case "seen":
+		s.say(fmt.Sprintf("images %d documents %d", s.seen.images, s.seen.documents))
+	case "compact":
+		s.tell("compacted")
+	case "markdown":
+		s.tell("markdown")
 	default:
 		s.talk()
 	}
-	return nil
 }
 
 // failureOf is a failure of a class, in the words that agents have for it, or
@@ -99,7 +107,7 @@ func failureOf(class string) error {
 	return &failure{codeInternal, strings.TrimSpace(class + " demo failure, as asked for")}
 }
 
-func (s *session) recall() {
+func (s acts) recall() {
 	if w := s.book.word(); w != "" {
 		s.tell("recall", "word", w)
 	} else {
@@ -109,7 +117,7 @@ func (s *session) recall() {
 
 // talk is the answer to everything else: who this is, what it remembers, what
 // it can show, and how to get a real agent.
-func (s *session) talk() {
+func (s acts) talk() {
 	s.tell("hello", "turn", s.book.turns())
 	if w := s.book.word(); w != "" {
 		s.tell("remembers", "word", w)
@@ -118,14 +126,14 @@ func (s *session) talk() {
 }
 
 // stream sends pieces with a pause after each.
-func (s *session) stream(ctx context.Context, n int) {
+func (s acts) stream(ctx context.Context, n int) {
 	for i := 1; i <= n && pause(ctx, 20*time.Millisecond); i++ {
 		s.say(fmt.Sprintf("%s %d ", i18n.T(s.lang, "demo.piece"), i))
 	}
 }
 
 // slow thinks for a while before it answers.
-func (s *session) slow(ctx context.Context, seconds int) {
+func (s acts) slow(ctx context.Context, seconds int) {
 	s.update(chunk("agent_thought_chunk", i18n.T(s.lang, "demo.thinking")))
 	if pause(ctx, time.Duration(seconds)*time.Second) {
 		s.tell("slow", "seconds", seconds)
@@ -134,7 +142,7 @@ func (s *session) slow(ctx context.Context, seconds int) {
 
 // long answers with many lines. With a mark each line ends with the mark and
 // its number, so that one can see whether all have arrived.
-func (s *session) long(ctx context.Context, n int, mark string) {
+func (s acts) long(ctx context.Context, n int, mark string) {
 	for i := 1; i <= n && ctx.Err() == nil; i++ {
 		line := fmt.Sprintf("- **%d** %s", i, i18n.T(s.lang, "demo.line"))
 		if mark != "" {
@@ -146,14 +154,14 @@ func (s *session) long(ctx context.Context, n int, mark string) {
 
 // close ends an answer with the mark that the prompt gave for it, numbered as
 // the lines of a long answer are.
-func (s *session) close(ctx context.Context, p phrase) {
+func (s acts) close(ctx context.Context, p phrase) {
 	if mark := p.tail(); mark != "" && ctx.Err() == nil {
 		s.say(fmt.Sprintf("\n\n%s-1", mark))
 	}
 }
 
 // list is the demo's tool: it lists the workspace, with or without asking.
-func (s *session) list(ctx context.Context, ask bool) error {
+func (s acts) list(ctx context.Context, ask bool) error {
 	if s.settings().mode == modePlan {
 		s.tell("planning")
 		return nil
@@ -165,7 +173,7 @@ func (s *session) list(ctx context.Context, ask bool) error {
 	}
 	s.tool(call, "tool_call", "pending", "")
 	if ask && s.settings().mode != modeYolo {
-		allowed, err := s.permit(ctx, call)
+		allowed, err := asks{s.session}.permit(ctx, call)
 		if err != nil || ctx.Err() != nil {
 			return err
 		}
@@ -192,7 +200,7 @@ func (s *session) list(ctx context.Context, ask bool) error {
 }
 
 // work is a tool that takes long. It does nothing, and ends with the turn.
-func (s *session) work(ctx context.Context, seconds int) {
+func (s acts) work(ctx context.Context, seconds int) {
 	call := map[string]any{
 		"toolCallId": fmt.Sprintf("work-%d", s.book.turns()), "title": fmt.Sprintf("wait %d", seconds), "kind": "execute",
 		"rawInput": map[string]any{"command": fmt.Sprintf("wait %d", seconds)},
@@ -206,7 +214,7 @@ func (s *session) work(ctx context.Context, seconds int) {
 	s.tell("slow", "seconds", seconds)
 }
 
-func (s *session) tool(call map[string]any, kind, status, output string) {
+func (s acts) tool(call map[string]any, kind, status, output string) {
 	u := map[string]any{"sessionUpdate": kind, "status": status}
 	for k, v := range call {
 		u[k] = v

@@ -11,8 +11,11 @@ import (
 	"cligate/internal/i18n"
 )
 
+// asks are what a session asks its client.
+type asks struct{ *session }
+
 // permit asks the client for leave to make a call.
-func (s *session) permit(ctx context.Context, call map[string]any) (bool, error) {
+func (s asks) permit(ctx context.Context, call map[string]any) (bool, error) {
 	picked, err := s.pick(ctx, call, []map[string]any{
 		{"optionId": "allow", "name": i18n.T(s.lang, "demo.allow"), "kind": "allow_once"},
 		{"optionId": "always", "name": i18n.T(s.lang, "demo.always"), "kind": "allow_always"},
@@ -23,7 +26,7 @@ func (s *session) permit(ctx context.Context, call map[string]any) (bool, error)
 
 // pick sends a permission request and returns the chosen option; none when the
 // turn was cancelled.
-func (s *session) pick(ctx context.Context, call map[string]any, options []map[string]any) (string, error) {
+func (s asks) pick(ctx context.Context, call map[string]any, options []map[string]any) (string, error) {
 	var r struct {
 		Outcome struct {
 			Outcome string `json:"outcome"`
@@ -41,7 +44,7 @@ func (s *session) pick(ctx context.Context, call map[string]any, options []map[s
 
 // question asks the client a question: as a form where it can show one, else
 // as a choice of permissions.
-func (s *session) question(ctx context.Context, text string) error {
+func (s asks) question(ctx context.Context, text string) error {
 	if text == "" {
 		text = i18n.T(s.lang, "demo.colour")
 	}
@@ -74,10 +77,10 @@ func (s *session) question(ctx context.Context, text string) error {
 	return err
 }
 
-func (s *session) colour(name string) string { return i18n.T(s.lang, "demo."+name) }
+func (s asks) colour(name string) string { return i18n.T(s.lang, "demo."+name) }
 
 // form asks one question with elicitation/create.
-func (s *session) form(ctx context.Context, text string, colours []string) (string, error) {
+func (s asks) form(ctx context.Context, text string, colours []string) (string, error) {
 	var got struct {
 		Colour string `json:"colour"`
 		Other  string `json:"colour_other"`
@@ -90,7 +93,7 @@ func (s *session) form(ctx context.Context, text string, colours []string) (stri
 }
 
 // constants are values of a form, with their names for people.
-func (s *session) constants(colours []string) (list []any) {
+func (s asks) constants(colours []string) (list []any) {
 	for _, c := range colours {
 		list = append(list, map[string]any{"const": c, "title": s.colour(c)})
 	}
@@ -99,7 +102,7 @@ func (s *session) constants(colours []string) (list []any) {
 
 // questions asks three things in one form: a choice, a choice of several, and
 // a free one.
-func (s *session) questions(ctx context.Context) error {
+func (s asks) questions(ctx context.Context) error {
 	s.agent.mu.Lock()
 	forms := s.agent.forms
 	s.agent.mu.Unlock()
@@ -138,7 +141,7 @@ func (s *session) questions(ctx context.Context) error {
 }
 
 // elicit shows a form; what was filled in is read into got.
-func (s *session) elicit(ctx context.Context, text string, properties map[string]any, got any) error {
+func (s asks) elicit(ctx context.Context, text string, properties map[string]any, got any) error {
 	var r struct {
 		Action  string          `json:"action"`
 		Content json.RawMessage `json:"content"`
@@ -155,7 +158,7 @@ func (s *session) elicit(ctx context.Context, text string, properties map[string
 }
 
 // plan presents a plan and waits for a yes. Carrying it out takes no time.
-func (s *session) plan(ctx context.Context) error {
+func (s asks) plan(ctx context.Context) error {
 	steps := []string{i18n.T(s.lang, "demo.step1"), i18n.T(s.lang, "demo.step2")}
 	s.steps(steps, "pending")
 	picked, err := s.pick(ctx, map[string]any{
@@ -179,7 +182,7 @@ func (s *session) plan(ctx context.Context) error {
 }
 
 // steps shows the plan's steps.
-func (s *session) steps(steps []string, status string) {
+func (s asks) steps(steps []string, status string) {
 	var entries []any
 	for _, text := range steps {
 		entries = append(entries, map[string]any{"content": text, "status": status, "priority": "medium"})

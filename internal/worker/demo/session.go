@@ -60,7 +60,7 @@ func (s *session) run(ctx context.Context, text string) (reason string, err erro
 	if err := s.book.add(entry{Role: roleUser, Text: text, Word: wordIn(text)}); err != nil {
 		return "", err
 	}
-	err = s.obey(ctx, understand(text))
+	err = acts{s}.obey(ctx, understand(text))
 	if said := s.said.String(); said != "" {
 		if bad := s.book.add(entry{Role: roleAgent, Text: said}); bad != nil && err == nil {
 			err = bad
