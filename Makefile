@@ -36,7 +36,8 @@ test: ## all tests that need only Go, gcc, make and git
 .PHONY: test-agents
 test-agents: ## the real agent CLIs against a model server of our own; AGENTS=all for those that CI leaves out
 	AGENTS='$(AGENTS)' .ci/install-agents
-	PATH="$$(AGENTS='$(AGENTS)' .ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -timeout 30m ./internal/sim/agents/...
+	LAB_AGENTS="$$(AGENTS='$(AGENTS)' .ci/install-agents --names)" \
+		$(GO) test -tags '$(TAGS) agents' -count=1 -timeout 30m ./internal/sim/agents/...
 
 .PHONY: record
 record: ## record the transcripts of the real Claude Code anew, and the golden files from them

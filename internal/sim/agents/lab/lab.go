@@ -3,7 +3,8 @@
 // server of its own on loopback (package model). The agent reaches nothing and
 // nobody else, and costs nothing.
 //
-// A test is skipped when its CLI is not installed.
+// A test is skipped when its CLI is not installed, or when the environment
+// variable LAB_AGENTS names others only (make test-agents sets it).
 package lab
 
 import (
@@ -14,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +56,9 @@ const (
 // qwen, copilot, claude-agent-acp or codex-acp.
 func New(t *testing.T, name string) *Lab {
 	t.Helper()
+	if chosen := os.Getenv("LAB_AGENTS"); chosen != "" && !slices.Contains(strings.Fields(chosen), name) {
+		t.Skipf("%s is not among the agents to be tested: AGENTS=%s", name, name)
+	}
 	path := folders(t, name)
 	command := find(path, name)
 	if command == "" {

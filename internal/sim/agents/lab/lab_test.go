@@ -50,3 +50,21 @@ func TestEveryAgentReachesTheModel(t *testing.T) { //nolint:paralleltest // they
 		})
 	}
 }
+
+func TestWhatAnAgentLeavesIsTold(t *testing.T) {
+	t.Parallel()
+	l := lab.New(t, "claude")
+	cmd := exec.CommandContext(t.Context(), "sleep", "60")
+	cmd.Env = l.Env
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if left := l.Left(); len(left) != 1 || !strings.HasSuffix(left[0], "sleep 60 ") {
+		t.Errorf("left: %q", left)
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait() // it was killed
+	if left := l.Left(); len(left) != 0 {
+		t.Errorf("still left: %q", left)
+	}
+}
