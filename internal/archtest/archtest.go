@@ -40,7 +40,7 @@ var ours = map[string][]string{
 	"platform/platformtest": {"platform"},
 	"worker/proc":           {"worker/proc/runner"},
 	"worker/proc/runner":    {},
-	"worker/acp":            {"worker", "worker/proc"},
+	"worker/acp":            {"worker", "worker/attach", "worker/proc"},
 	"worker/attach":         {},
 	"worker/claude":         {"worker", "worker/attach", "worker/proc"},
 	"worker/demo":           {},

@@ -19,28 +19,33 @@ func (d *desk) permission(ctx context.Context, r request) (any, *rpcError) {
 		return nil, &rpcError{Code: codeInternal, Message: "unreadable request"}
 	}
 	cancelled := permitted{Outcome: outcome{Outcome: "cancelled"}}
-	t, done := d.asking()
+	if d.session.cfg.CancelsByNo {
+		cancelled = p.choose(chat.Answer{Effect: chat.EffectDeny})
+	}
+	t := d.asking(r)
 	if t == nil {
 		return cancelled, nil
 	}
-	defer done()
 	q := p.question(r)
 	a, err := t.ask(ctx, q)
-	if t.asking.Err() != nil {
+	switch {
+	case t.asks.ctx.Err() != nil:
 		return cancelled, nil
-	}
-	if err != nil {
+	case err != nil:
 		a = chat.Answer{Effect: chat.EffectDeny}
 	}
 	if q.Kind == chat.AskChoice && a.Effect != chat.EffectDeny {
 		return p.answers(q, a), nil
+	}
+	if q.Kind == chat.AskApproval {
+		t.decided(p.Call.toolCall, a.Effect.Allows())
 	}
 	return p.choose(a), nil
 }
 
 // ask asks a person. ctx is the connection's: the question falls with it.
 func (t *turn) ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
-	asking, cancel := context.WithCancelCause(t.asking)
+	asking, cancel := context.WithCancelCause(t.asks.ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(ctx, func() { cancel(errGone) })
 	defer stop()
@@ -67,7 +72,10 @@ func (p permission) question(r request) chat.Question {
 		}
 		return q
 	}
-	if p.isChoice() {
+	if p.Call.Kind == kindPlan {
+		q.Kind = chat.AskPlan
+	}
+	if q.Kind == chat.AskApproval && p.isChoice() {
 		q.Kind = chat.AskChoice
 		query := chat.Query{ID: "choice", Text: p.Call.Title}
 		for _, o := range p.Options {
@@ -78,13 +86,18 @@ func (p permission) question(r request) chat.Question {
 	}
 	if id, name := p.option("allow_once"); id != "" {
 		q.Options = append(q.Options, chat.Option{ID: id, Label: name, Effect: chat.EffectAllow})
-		q.Options = append(q.Options, chat.Option{ID: "session", Effect: chat.EffectSession})
+		if q.Kind == chat.AskApproval {
+			q.Options = append(q.Options, chat.Option{ID: "session", Effect: chat.EffectSession})
+		}
 	}
 	if id, name := p.option("reject_once", "reject_always"); id != "" {
 		q.Options = append(q.Options, chat.Option{ID: id, Label: name, Effect: chat.EffectDeny})
 	}
 	return q
 }
+
+// kindPlan is the kind of a tool that leaves a mode: it shows a plan.
+const kindPlan = "switch_mode"
 
 // isChoice reports whether the request is a question in the form of a
 // permission: several ways to say yes that differ in more than how long.
@@ -167,7 +180,7 @@ func writeLines(b *strings.Builder, sign, text string) {
 // the agent does not offer what was decided, the answer is no.
 func (p permission) choose(a chat.Answer) permitted {
 	kinds := []string{"reject_once", "reject_always"}
-	if a.Effect == chat.EffectAllow || a.Effect == chat.EffectSession {
+	if a.Effect.Allows() {
 		kinds = []string{"allow_once"}
 	}
 	id, _ := p.option(kinds...)

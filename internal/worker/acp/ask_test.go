@@ -169,7 +169,7 @@ func FuzzLine(f *testing.F) {
 			fm.fill(chat.Answer{Text: "x"})
 		}
 		if n, err := decode[updateNote](b); err == nil {
-			tn := newTurn(t.Context(), workertest.NewHost(nil), true, nil)
+			tn := newTurn(t.Context(), workertest.NewHost(nil), Quirks{Speaks: true}, nil)
 			defer tn.close()
 			tn.take(n.Update)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
 )
 
 // classes are what failures look like in the words of agents and of the model
@@ -82,12 +83,14 @@ func (e *rpcError) coded(c Config) error {
 		code = chat.LoggedOut
 	case e.Code == 429:
 		code = chat.Quota
+	case e.Code == 404 && code == chat.AgentError:
+		code = chat.ModelUnknown
 	case code == chat.AgentError && e.Code >= 502 && e.Code <= 529:
 		code = chat.Overloaded
 	}
 	detail := short(e.text())
-	if code == chat.LoggedOut && c.Hint != "" {
-		detail = c.Hint
+	if code == chat.LoggedOut && c.Login != "" {
+		detail = c.Login
 	}
 	return chat.E(code, detail, e)
 }
@@ -100,15 +103,19 @@ func (s *session) openError(ctx context.Context, err error, late chat.Code) erro
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, errLate):
-		detail := strings.TrimSpace(s.cfg.commandLine() + ". " + s.cfg.Hint)
+		detail := strings.TrimSpace(s.cfg.commandLine() + ". " + s.cfg.Login)
 		return chat.E(late, detail, err)
 	case errors.Is(err, errGone):
 		return s.diedAtStart()
 	case errors.As(err, &e):
-		if id := s.spec.NativeID; id != "" && s.cfg.lost(e, id, true) {
-			return chat.E(chat.NoSession, "", e)
+		id := s.spec.NativeID
+		switch {
+		case id == "" || !s.cfg.lost(e, id, true):
+			return e.coded(s.cfg)
+		case len(s.cfg.Store.find(s.cfg, id)) > 0: // it is there, for another folder or unreadable
+			return chat.E(chat.AgentError, i18n.T(i18n.Default, "acp.elsewhere", "agent", s.cfg.Name), e)
 		}
-		return e.coded(s.cfg)
+		return chat.E(chat.NoSession, "", e)
 	}
 	return chat.E(chat.Protocol, "", err)
 }
@@ -117,11 +124,19 @@ func (s *session) openError(ctx context.Context, err error, late chat.Code) erro
 // there: what it said may show that it is not logged in.
 func (s *session) diedAtStart() error {
 	err := s.conn.obituary()
-	if classify(s.conn.proc.Stderr()) == chat.LoggedOut {
-		return chat.E(chat.LoggedOut, s.cfg.Hint, err)
+	said := s.conn.proc.Stderr()
+	switch {
+	case unknownSwitch.MatchString(said):
+		return chat.E(chat.TooOld, s.cfg.commandLine()+". "+s.cfg.Install, err)
+	case classify(said) == chat.LoggedOut:
+		return chat.E(chat.LoggedOut, s.cfg.Login, err)
 	}
 	return chat.E(chat.Crashed, s.cfg.commandLine()+": "+chat.DetailOf(err), err)
 }
+
+// unknownSwitch is what a program says that does not know the switch which
+// makes it speak the protocol.
+var unknownSwitch = regexp.MustCompile(`(?i)\b(unknown|unrecognized|unexpected|invalid) (arguments?|options?|flags?)\b.{0,20}acp`)
 
 // setError is the error of a change of settings; refused is the code for a no
 // of the agent.

@@ -14,10 +14,12 @@ type Config struct {
 	Env     []string // beside what every agent inherits: "NAME=value", "NAME" or "PREFIX*"
 
 	// Mode is the permission mode that is set after each open unless the
-	// conversation wishes another; some agents start in a mode that asks nobody.
+	// conversation wishes another. Empty = one of the agent's that asks: some
+	// agents start in a mode that asks nobody.
 	Mode string
-	// Hint is one sentence for the operator: how to install and log in.
-	Hint string
+	// Install and Login are a sentence each for the operator: how to get the
+	// agent, and how to log in.
+	Install, Login string
 
 	Quirks
 
@@ -30,21 +32,6 @@ type Config struct {
 	// MaxLine caps one line of output in bytes; 0 = 32 MiB. Some agents put a
 	// whole answer into one line.
 	MaxLine int
-}
-
-// Quirks are where agents differ without saying so in the protocol.
-type Quirks struct {
-	// Lost are texts of an error that say definitely that the session id is
-	// unknown, beside the protocol's own code for that.
-	Lost []string
-	// ReplayInLoad says that the history is replayed before the answer to
-	// session/load. Of other agents the rest is waited for.
-	ReplayInLoad bool
-	// Speaks says that messages which begin with "Error: ", "Warning: " or
-	// "Info: " are the agent's own words about itself, not an answer.
-	Speaks bool
-	// UsageSums says that the reported usage grows over the session.
-	UsageSums bool
 }
 
 // Validate reports every setting that cannot work.
@@ -85,68 +72,4 @@ func (c Config) withDefaults() Config {
 		c.MaxLine = 32 << 20
 	}
 	return c
-}
-
-// Preset returns what is known about an agent by name. The operator's own
-// command, arguments and environment go on top. An unknown name gives a Config
-// that only has the name.
-func Preset(name string) (c Config, known bool) {
-	for _, p := range presets() {
-		if p.Name == name {
-			return p, true
-		}
-	}
-	return Config{Name: name}, false
-}
-
-// providers are the keys of agents that work with many model services.
-var providers = []string{
-	"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY",
-	"GOOGLE_GENERATIVE_AI_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY",
-	"XAI_API_KEY", "MOONSHOT_API_KEY", "ZHIPU_API_KEY", "DASHSCOPE_API_KEY",
-}
-
-func presets() []Config {
-	return []Config{
-		{
-			Name: "gemini", Command: "gemini", Args: []string{"--acp"}, Mode: "default",
-			Env:    []string{"GEMINI_*", "GOOGLE_*", "GEMINI_CLI_NO_RELAUNCH=true"},
-			Hint:   "Install it with \"npm install -g @google/gemini-cli\" and log in by running \"gemini\" once.",
-			Quirks: Quirks{Lost: []string{"Invalid session identifier", "No previous sessions found for this project"}},
-		},
-		{
-			Name: "qwen", Command: "qwen", Args: []string{"--acp"}, Mode: "default",
-			Env:    []string{"QWEN_*", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY"},
-			Hint:   "Install it with \"npm install -g @qwen-code/qwen-code\" and log in by running \"qwen\" once.",
-			Quirks: Quirks{ReplayInLoad: true},
-		},
-		{
-			Name: "opencode", Command: "opencode", Args: []string{"acp"},
-			Env:    append([]string{"OPENCODE_CONFIG*"}, providers...),
-			Hint:   "Install it with \"npm install -g opencode-ai\" and log in with \"opencode auth login\".",
-			Quirks: Quirks{ReplayInLoad: true},
-		},
-		{
-			Name: "copilot", Command: "copilot", Args: []string{"--acp"},
-			Env:    []string{"COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"},
-			Hint:   "Install it with \"npm install -g @github/copilot\" and log in by running \"copilot\" once.",
-			Quirks: Quirks{ReplayInLoad: true, Speaks: true, UsageSums: true},
-		},
-		{
-			Name: "claude-acp", Command: "claude-agent-acp", Mode: "default",
-			Env:    []string{"ANTHROPIC_*", "CLAUDE_CONFIG_DIR", "CLAUDE_CODE_*", "IS_SANDBOX"},
-			Hint:   "Install it with \"npm install -g @agentclientprotocol/claude-agent-acp\" and log in with \"claude\".",
-			Quirks: Quirks{ReplayInLoad: true},
-		},
-		{
-			Name: "codex-acp", Command: "codex-acp", Mode: "workspace-write",
-			Env:    []string{"CODEX_HOME", "OPENAI_*", "CODEX_API_KEY"},
-			Hint:   "Install it with \"npm install -g @agentclientprotocol/codex-acp\" and log in with \"codex login\".",
-			Quirks: Quirks{ReplayInLoad: true, Speaks: true, Lost: []string{"no rollout found for thread id"}},
-		},
-		{
-			Name: "demo", Command: "/proc/self/exe", Args: []string{"demo-agent"},
-			Quirks: Quirks{ReplayInLoad: true},
-		},
-	}
 }

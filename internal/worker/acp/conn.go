@@ -36,10 +36,11 @@ type peer interface {
 	// request answers a request in a goroutine of its own. ctx ends with the
 	// connection.
 	request(ctx context.Context, r request) (any, *rpcError)
-	// answered is told when the answer to a request has been written.
-	answered(method string)
-	// skipped is told about a line over the cap.
-	skipped(method string, size int64)
+	// answered is told when the answer to a request has been written, or why it
+	// could not be.
+	answered(r request, err error)
+	// skipped is told about a line over the cap, of which the beginning is kept.
+	skipped(method string, line proc.Line)
 }
 
 // request is one request of the agent.
@@ -133,18 +134,19 @@ func (c *conn) read(p peer, lines *proc.LineReader) {
 
 // serve answers one request.
 func (c *conn) serve(p peer, m incoming) {
-	result, fault := p.request(c.ctx, request{id: string(m.ID), method: m.Method, params: m.Params})
-	if err := c.write(c.ctx, message{ID: m.ID, Result: result, Error: fault}); err != nil {
+	r := request{id: string(m.ID), method: m.Method, params: m.Params}
+	result, fault := p.request(c.ctx, r)
+	err := c.write(c.ctx, message{ID: m.ID, Result: result, Error: fault})
+	if err != nil {
 		c.log.Debug("agent not answered", "method", m.Method, "err", err)
-		return
 	}
-	p.answered(m.Method)
+	p.answered(r, err)
 }
 
 // cut deals with a line over the cap: whoever waits for it must not wait.
 func (c *conn) cut(p peer, line proc.Line) {
 	id, method := decodeHead(line.Data)
-	p.skipped(method, line.Size)
+	p.skipped(method, line)
 	tooLarge := &rpcError{Code: codeInternal, Message: "the message is too large"}
 	switch {
 	case method == "" && id != nil:

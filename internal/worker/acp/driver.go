@@ -20,7 +20,10 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
+	"sync"
 
 	"cligate/internal/chat"
 	"cligate/internal/worker"
@@ -32,9 +35,16 @@ type Driver struct {
 	cfg     Config
 	starter *proc.Starter
 	log     *slog.Logger
+
+	mu      sync.Mutex
+	learned worker.Abilities // from the sessions so far
 }
 
-var _ worker.Driver = (*Driver)(nil)
+var (
+	_ worker.Driver     = (*Driver)(nil)
+	_ worker.Cataloguer = (*Driver)(nil)
+	_ worker.Terminal   = (*Driver)(nil)
+)
 
 // New makes a driver. It starts nothing. log nil = no log.
 func New(cfg Config, starter *proc.Starter, log *slog.Logger) (*Driver, error) {
@@ -49,25 +59,72 @@ func New(cfg Config, starter *proc.Starter, log *slog.Logger) (*Driver, error) {
 
 // Probe starts the agent, lets it present itself and ends it. It opens no
 // session, so it cannot find out whether the agent is logged in: LoggedIn is
-// true unless the agent refuses to present itself.
+// true unless the agent refuses to present itself. Of an agent that nobody has
+// looked at, models, modes and efforts are known once a session was open.
 func (d *Driver) Probe(ctx context.Context) (worker.Traits, error) {
-	t := worker.Traits{Agent: d.cfg.Name, Hint: d.cfg.Hint, Env: proc.EnvNames(d.cfg.Env...)}
-	p, err := d.launch(ctx, "/")
+	t := worker.Traits{Agent: d.cfg.Name, Hint: d.cfg.Login, Env: proc.EnvNames(d.cfg.Env...)}
+	w, said, err := d.present(ctx, "/", worker.Spec{})
 	if err != nil {
+		if chat.CodeOf(err) == chat.NotInstalled {
+			t.Hint = d.cfg.Install
+		}
 		return t, err
 	}
-	w := newWorker(ctx, d, p, worker.Spec{})
 	defer w.Close()
+	t.Version, t.LoggedIn, t.Can = said.Agent.Version, true, d.abilities(said)
+	return t, nil
+}
+
+// present starts the agent for something else than a session.
+func (d *Driver) present(ctx context.Context, dir string, s worker.Spec) (*Worker, presented, error) {
+	p, err := d.launch(ctx, dir)
+	if err != nil {
+		return nil, presented{}, err
+	}
+	w := newWorker(ctx, d, p, s)
 	said, err := w.session.present(ctx)
 	if err != nil {
-		return t, err
+		return nil, said, errors.Join(err, w.Close())
 	}
-	t.Version, t.LoggedIn = said.Agent.Version, true
-	t.Can = worker.Abilities{worker.Interrupt, worker.Approvals, worker.Questions, worker.Models}
-	if said.Capabilities.Load {
-		t.Can = append(t.Can, worker.Resume)
+	return w, said, nil
+}
+
+// abilities are what the agent announces and what was seen.
+func (d *Driver) abilities(said presented) worker.Abilities {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.cfg.abilities(said, d.learned...)
+}
+
+// abilities are what an agent announces and what was seen of it, in the usual
+// order.
+func (c Config) abilities(said presented, seen ...worker.Ability) worker.Abilities {
+	can := slices.Concat(worker.Abilities{worker.Interrupt, worker.Approvals}, c.Can, worker.Abilities(seen))
+	for a, announced := range map[worker.Ability]bool{
+		worker.Resume: said.Capabilities.Load, worker.Images: said.Capabilities.Prompt.Image,
+		worker.Catalogue: said.Capabilities.Session.List != nil && said.Capabilities.Load,
+		worker.TakesOver: len(c.Terminal) > 0 && said.Capabilities.Load,
+	} {
+		if announced {
+			can = append(can, a)
+		}
 	}
-	return t, nil
+	return slices.DeleteFunc(worker.AllAbilities(), func(a worker.Ability) bool {
+		return !can.Has(a) || c.Cannot.Has(a)
+	})
+}
+
+// learn keeps what a session showed of its agent.
+func (d *Driver) learn(i worker.Info) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for a, offered := range map[worker.Ability][]string{
+		worker.Models: i.Models, worker.Modes: i.Modes, worker.Efforts: i.Efforts,
+	} {
+		if len(offered) > 1 && !d.learned.Has(a) {
+			d.learned = append(d.learned, a)
+		}
+	}
 }
 
 // Open starts the agent and makes or loads the session.
@@ -80,6 +137,7 @@ func (d *Driver) Open(ctx context.Context, s worker.Spec) (worker.Worker, error)
 	if err := w.session.open(ctx); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
+	d.learn(w.Info())
 	return w, nil
 }
 
@@ -87,10 +145,10 @@ func (d *Driver) Open(ctx context.Context, s worker.Spec) (worker.Worker, error)
 func (d *Driver) launch(ctx context.Context, dir string) (*proc.Process, error) {
 	path, err := proc.Find(d.cfg.Command)
 	if err != nil {
-		return nil, chat.E(chat.NotInstalled, cmp.Or(d.cfg.Hint, d.cfg.Command), err)
+		return nil, chat.E(chat.NotInstalled, cmp.Or(d.cfg.Install, d.cfg.Command), err)
 	}
 	p, err := d.starter.Start(ctx, proc.Spec{
-		Path: path, Args: d.cfg.Args, Dir: dir, Env: proc.BuildEnv(d.cfg.Env...),
+		Path: d.cfg.program(path), Args: d.cfg.Args, Dir: dir, Env: proc.BuildEnv(d.cfg.Env...),
 	})
 	switch {
 	case err == nil:
@@ -98,9 +156,27 @@ func (d *Driver) launch(ctx context.Context, dir string) (*proc.Process, error) 
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return nil, chat.E(chat.NotInstalled, cmp.Or(d.cfg.Hint, d.cfg.Command), err)
+		return nil, chat.E(chat.NotInstalled, cmp.Or(d.cfg.Install, d.cfg.Command), err)
 	}
 	return nil, chat.E(chat.StartTimeout, "", err)
+}
+
+// program is the program to start for the one that was found. A script that
+// only starts another would outlive a signal without it, or leave it behind.
+func (c Config) program(path string) string {
+	script, err := filepath.EvalSymlinks(path)
+	if err != nil || filepath.Ext(script) != ".js" {
+		return path
+	}
+	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
+	names := strings.NewReplacer("$OS", runtime.GOOS, "$ARCH", cmp.Or(arch, runtime.GOARCH))
+	for _, n := range c.Native {
+		file := filepath.Join(filepath.Dir(script), filepath.FromSlash(names.Replace(n)))
+		if found, err := proc.Find(file); err == nil {
+			return found
+		}
+	}
+	return path
 }
 
 // commandLine is what a person would type, for error texts.

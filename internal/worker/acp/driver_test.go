@@ -31,7 +31,7 @@ func TestProbeLearnsFromTheAgent(t *testing.T) {
 func TestAnAgentThatIsNotThereIsReportedWithTheWayToGetIt(t *testing.T) {
 	s, _ := starter(t)
 	for _, command := range []string{"no-such-agent-anywhere", "/no/such/agent", "/etc/passwd"} {
-		d, err := New(Config{Name: "x", Command: command, Hint: "Install it so."}, s, nil)
+		d, err := New(Config{Name: "x", Command: command, Install: "Install it so."}, s, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,8 +151,15 @@ func TestChangesOfSettings(t *testing.T) {
 			`session/set_config_option {"sessionId":"s1","configId":"model","value":"b"}`, chat.CodeNone,
 		},
 		"none": {`{"sessionId":"s1"}`, nil, "", chat.Unsupported},
+		"not offered": {
+			`{"sessionId":"s1","models":{"availableModels":[{"modelId":"a"}]}}`, nil, "", chat.ModelUnknown,
+		},
+		"by the name of one that nobody can type": {
+			`{"sessionId":"s1","models":{"availableModels":[{"modelId":"$x|b(b)","name":"b"}]}}`, nil,
+			`session/set_model {"sessionId":"s1","modelId":"$x|b(b)"}`, chat.CodeNone,
+		},
 		"refused": {
-			`{"sessionId":"s1","models":{"availableModels":[{"modelId":"a"}]}}`,
+			`{"sessionId":"s1","models":{"availableModels":[{"modelId":"a"},{"modelId":"b"}]}}`,
 			methods{"session/set_model": fails(`{"code":-32602,"message":"what?"}`)},
 			`session/set_model {"sessionId":"s1","modelId":"b"}`, chat.ModelUnknown,
 		},

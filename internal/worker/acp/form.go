@@ -58,16 +58,15 @@ func (d *desk) elicitation(ctx context.Context, r request) (any, *rpcError) {
 	if err != nil || e.Mode == "url" || len(e.Schema.Properties) == 0 {
 		return formReply{Action: "decline"}, nil
 	}
-	t, done := d.asking()
+	t := d.asking(r)
 	if t == nil {
 		return formReply{Action: "cancel"}, nil
 	}
-	defer done()
 	f := e.form()
 	q := f.question
 	q.Key = key(e.Call, r)
 	a, err := t.ask(ctx, q)
-	if t.asking.Err() != nil {
+	if t.asks.ctx.Err() != nil {
 		return formReply{Action: "cancel"}, nil
 	}
 	if err != nil || a.Effect == chat.EffectDeny {

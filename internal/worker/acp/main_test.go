@@ -48,6 +48,9 @@ func self(t *testing.T, name string) Config {
 	c.Env = []string{quickExit}
 	c.Grace = 2 * time.Second
 	c.MaxLine = 1 << 20
+	if name == "rough" {
+		c.Can = worker.Abilities{worker.Questions}
+	}
 	return c
 }
 

@@ -77,7 +77,7 @@ func TestOpenErrorsHaveTheirCode(t *testing.T) {
 		"cannot load at all":     {"initialize", gives(`{"protocolVersion":1}`), "id-1", chat.NoSession, ""},
 	} {
 		s := newScript(methods{c.method: c.answer})
-		cfg := Config{Name: "x", Command: "x", Hint: "Install it and log in.", Quirks: Quirks{Lost: []string{"Invalid session identifier"}}}
+		cfg := Config{Name: "x", Command: "x", Login: "Install it and log in.", Quirks: Quirks{Lost: []string{"Invalid session identifier"}}}
 		_, err := openOn(t, s, cfg, worker.Spec{NativeID: c.native})
 		if chat.CodeOf(err) != c.want || !strings.Contains(chat.DetailOf(err), c.detail) {
 			t.Errorf("%s: got %v, want %s", name, err, c.want)
@@ -89,7 +89,7 @@ func TestAnAgentThatNeverPresentsItselfIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		cfg := Config{Name: "x", Command: "/opt/bin/x-agent", Args: []string{"--acp"}, Hint: "Run x-agent once to log in."}
+		cfg := Config{Name: "x", Command: "/opt/bin/x-agent", Args: []string{"--acp"}, Login: "Run x-agent once to log in."}
 		_, err := openOn(t, newScript(methods{"initialize": silent}), cfg, worker.Spec{})
 		if chat.CodeOf(err) != chat.StartTimeout || time.Since(began) != 30*time.Second {
 			t.Errorf("got %v after %v", err, time.Since(began))

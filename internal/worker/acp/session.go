@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,16 +23,14 @@ type session struct {
 	conn  *conn
 	heard chan struct{} // gets a token whenever an update comes
 
-	mu     sync.Mutex
-	native string
-	info   worker.Info
-	by     means
-}
-
-// means is how this agent changes its settings.
-type means struct {
-	mode, model             bool   // by set_mode, by set_model
-	modeOption, modelOption string // by the configuration option of that id
+	mu       sync.Mutex
+	native   string
+	version  string
+	commands []worker.Command
+	menus    menus
+	now      inUse
+	takes    takes
+	sums     sums
 }
 
 // id is the session id that the agent gave.
@@ -45,9 +44,34 @@ func (s *session) id() string {
 func (s *session) about() worker.Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := s.info
-	i.Models, i.Modes, i.Commands = slices.Clone(i.Models), slices.Clone(i.Modes), slices.Clone(i.Commands)
-	return i
+	m := &s.menus
+	return worker.Info{
+		Version: s.version, Commands: slices.Clone(s.commands),
+		Model: m.models.look(s.now.model), Mode: m.modes.look(s.now.mode), Effort: m.efforts.look(s.now.effort),
+		Models: m.models.list(), Modes: m.modes.list(), Efforts: m.efforts.list(),
+	}
+}
+
+// window is the context window of the model in use in tokens, 0 when the agent
+// does not tell it with its models.
+func (s *session) window() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.menus.windows[s.now.model]
+}
+
+// ownModel reports whether a model is the word for the agent's own choice.
+func (s *session) ownModel(model string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.menus.own(model)
+}
+
+// begin is called when a turn begins.
+func (s *session) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sums.begin()
 }
 
 // take takes in what an update says about the session, and reports false for
@@ -64,14 +88,18 @@ func (s *session) take(n updateNote) bool {
 	}
 	switch u := n.Update; u.Kind {
 	case "available_commands_update":
-		s.info.Commands = nil
+		s.commands = nil
 		for _, c := range u.Commands {
-			s.info.Commands = append(s.info.Commands, worker.Command{
-				Name: strings.TrimPrefix(c.Name, "/"), Help: c.Description,
-			})
+			if name := strings.TrimPrefix(c.Name, "/"); !slices.Contains(s.cfg.Unasking, name) {
+				s.commands = append(s.commands, worker.Command{Name: name, Help: c.Description})
+			}
 		}
 	case "config_option_update":
 		s.learnOptions(u.Options)
+	case "current_mode_update":
+		set(&s.now.mode, u.Mode)
+	case "usage_update":
+		s.sums.take(u)
 	}
 	return true
 }
@@ -102,13 +130,14 @@ func (s *session) open(ctx context.Context) error {
 	}
 	limit, cancel := context.WithTimeoutCause(ctx, s.cfg.LoadTimeout, errLate)
 	defer cancel()
-	ask := openSession{Dir: s.spec.Workspace, Servers: []struct{}{}}
-	method, late := "session/new", chat.StartTimeout
-	if s.spec.NativeID != "" {
+	id, load := s.spec.NativeID, s.spec.NativeID != ""
+	ask, method, late := openSession{Dir: s.spec.Workspace, Servers: []struct{}{}}, "session/new", chat.StartTimeout
+	if load {
 		if !said.Capabilities.Load {
 			return chat.E(chat.NoSession, "", errors.New("the agent cannot load sessions"))
 		}
-		ask.SessionID, method, late = s.spec.NativeID, "session/load", chat.LoadTimeout
+		ask.SessionID, method, late = id, "session/load", chat.LoadTimeout
+		s.cfg.Store.clear(limit, s.cfg, id, s.log)
 	}
 	raw, err := s.conn.call(limit, method, ask)
 	if err != nil {
@@ -118,29 +147,31 @@ func (s *session) open(ctx context.Context) error {
 	if err != nil {
 		return chat.E(chat.Protocol, "", err)
 	}
-	id := o.SessionID
-	if s.spec.NativeID != "" {
-		id = s.spec.NativeID
-		if !s.cfg.ReplayInLoad {
-			s.settle(limit)
-		}
+	if !load {
+		id = o.SessionID
 	}
 	if id == "" {
 		return chat.E(chat.Protocol, "", errors.New("the agent gave no session id"))
 	}
 	s.mu.Lock()
-	s.native = id
-	s.info.Version = said.Agent.Version
+	s.native, s.version, s.takes = id, said.Agent.Version, s.cfg.takes(said)
+	s.sums.loaded = load
 	s.learn(o)
 	s.mu.Unlock()
-	return s.setup(ctx)
+	if err := s.setup(ctx); err != nil {
+		return err
+	}
+	if load && !s.cfg.ReplayInLoad {
+		s.settle(limit)
+	}
+	return nil
 }
 
 // quiet is how long an agent that replays history after a load must have been
 // silent, quietLimit how long that is waited for.
 const (
 	quiet      = 150 * time.Millisecond
-	quietLimit = 5 * time.Second
+	quietLimit = 20 * time.Second
 )
 
 // settle waits until the replay of a loaded session is over.
@@ -160,127 +191,55 @@ func (s *session) settle(ctx context.Context) {
 	}
 }
 
-// setup brings the session into the wished mode and model.
+// setup brings the session into the wished mode, model and effort. The mode is
+// always stated: an agent may begin in one that asks nobody, also when it
+// loads a session.
 func (s *session) setup(ctx context.Context) error {
-	mode := s.spec.Mode
-	if mode == "" {
-		mode = s.cfg.Mode
+	if err := s.setupMode(ctx); err != nil {
+		return err
 	}
-	if mode != "" {
-		if err := s.setMode(ctx, mode); err != nil {
+	for _, o := range s.cfg.Options {
+		c := change{
+			method: "session/set_config_option", set: setting{Option: o.ID, Value: o.Name},
+			code: chat.Invalid, what: o.ID + " " + o.Name,
+		}
+		if err := s.apply(ctx, c); err != nil {
 			return err
 		}
 	}
-	if info := s.about(); s.spec.Model != "" && s.spec.Model != info.Model && !own(s.spec.Model, info) {
-		err := s.setModel(ctx, s.spec.Model)
+	if wish := s.spec.Model; wish != "" && wish != s.about().Model && !s.ownModel(wish) {
+		err := s.change(ctx, wish, s.modelChange)
 		if chat.CodeOf(err) == chat.Unsupported { // no session of it can have that model
-			return chat.E(chat.ModelUnknown, s.spec.Model, err)
+			return chat.E(chat.ModelUnknown, wish, err)
 		}
+		if err != nil {
+			return err
+		}
+	}
+	if wish := s.spec.Effort; wish != "" && wish != s.about().Effort {
+		return s.change(ctx, wish, s.effortChange)
+	}
+	return nil
+}
+
+func (s *session) setupMode(ctx context.Context) error {
+	wish := cmp.Or(s.spec.Mode, s.cfg.Mode)
+	if wish == "" {
+		s.mu.Lock()
+		wish = s.menus.asks(s.now.mode)
+		s.mu.Unlock()
+	}
+	if wish == "" { // an agent without modes
+		return nil
+	}
+	return s.change(ctx, wish, s.modeChange)
+}
+
+// change finds out how a wish is told the agent, and tells it.
+func (s *session) change(ctx context.Context, wish string, how func(string) (change, error)) error {
+	c, err := how(wish)
+	if err != nil {
 		return err
 	}
-	return nil
-}
-
-// own reports whether a model is the word for the agent's own choice, which
-// few agents know as a name.
-func own(model string, info worker.Info) bool {
-	return model == "default" && !slices.Contains(info.Models, model)
-}
-
-// learn takes in what an answer says about modes, models and options. s.mu is
-// held.
-func (s *session) learn(o opened) {
-	for _, m := range o.Modes.Available {
-		if !slices.Contains(s.info.Modes, m.ID) {
-			s.info.Modes = append(s.info.Modes, m.ID)
-		}
-	}
-	for _, m := range o.Models.Available {
-		if id := m.Model; id != "" && !slices.Contains(s.info.Models, id) {
-			s.info.Models = append(s.info.Models, id)
-		}
-	}
-	if o.Models.Current != "" {
-		s.info.Model = o.Models.Current
-	}
-	s.by.mode = len(o.Modes.Available) > 0
-	s.by.model = len(o.Models.Available) > 0
-	s.learnOptions(o.Options)
-}
-
-// learnOptions takes in configuration options, the newer form of modes and
-// models. s.mu is held.
-func (s *session) learnOptions(options []configOption) {
-	for _, o := range options {
-		current, _ := o.Current.(string)
-		var values []string
-		for _, v := range o.Options {
-			values = append(values, v.Value)
-		}
-		switch {
-		case o.Category == "mode" || o.Category == "" && o.ID == "mode":
-			s.by.modeOption = o.ID
-			if !s.by.mode && len(values) > 0 {
-				s.info.Modes = values
-			}
-		case o.Category == "model" || o.Category == "" && o.ID == "model":
-			s.by.modelOption = o.ID
-			if !s.by.model && len(values) > 0 {
-				s.info.Models = values
-			}
-			if current != "" {
-				s.info.Model = current
-			}
-		}
-	}
-}
-
-// change sends one change of settings.
-func (s *session) change(ctx context.Context, method string, set setting) error {
-	limit, cancel := context.WithTimeoutCause(ctx, s.cfg.CallTimeout, errLate)
-	defer cancel()
-	_, err := s.conn.call(limit, method, set)
-	return err
-}
-
-// setMode changes the permission mode.
-func (s *session) setMode(ctx context.Context, mode string) error {
-	s.mu.Lock()
-	by := s.by
-	s.mu.Unlock()
-	set := setting{SessionID: s.id()}
-	method := "session/set_mode"
-	if by.mode || by.modeOption == "" {
-		set.Mode = mode
-	} else {
-		method, set.Option, set.Value = "session/set_config_option", by.modeOption, mode
-	}
-	if err := s.change(ctx, method, set); err != nil {
-		return s.setError(ctx, err, chat.Invalid, "mode "+mode)
-	}
-	return nil
-}
-
-// setModel changes the model. The session keeps its context.
-func (s *session) setModel(ctx context.Context, model string) error {
-	s.mu.Lock()
-	by := s.by
-	s.mu.Unlock()
-	set := setting{SessionID: s.id()}
-	method := "session/set_model"
-	switch {
-	case by.model:
-		set.Model = model
-	case by.modelOption != "":
-		method, set.Option, set.Value = "session/set_config_option", by.modelOption, model
-	default:
-		return chat.E(chat.Unsupported, "", errors.New("the agent offers no models"))
-	}
-	if err := s.change(ctx, method, set); err != nil {
-		return s.setError(ctx, err, chat.ModelUnknown, model)
-	}
-	s.mu.Lock()
-	s.info.Model = model
-	s.mu.Unlock()
-	return nil
+	return s.apply(ctx, c)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,35 +18,50 @@ import (
 type turn struct {
 	host   worker.Host
 	ctx    context.Context // for events: outlives a cancel, so that the last words arrive
-	asking context.Context // for questions: ends with the turn, and when it is cancelled
-	stop   context.CancelFunc
-	asks   sync.WaitGroup
+	quirks Quirks
 	began  time.Time
 	log    *slog.Logger
+	done   chan struct{} // closed when the turn is over
+	asks   asks
 
-	mu    sync.Mutex // also keeps events in order
-	said  said
-	tools map[string]chat.Tool
-	usage chat.Usage
-	over  bool
+	mu      sync.Mutex // also keeps events in order
+	said    said
+	tools   map[string]chat.Tool
+	waiting []*words
+	spent   spent
+	muted   bool // nothing is shown any more
+	over    bool
+}
+
+// spent are the figures that a turn was told.
+type spent struct {
+	window chat.Usage // of the context window only
+	calls  tokens     // of the calls of the model, where they are told one by one
 }
 
 // said is what the agent has said in a turn.
 type said struct {
-	speaks bool   // see Quirks.Speaks
 	text   bool   // some answer was shown
 	open   bool   // the last thing shown was text of a block that is not closed
 	block  string // the agent's id of that block
 	failed string // the agent's own words about a failure, and nothing after them
 }
 
-func newTurn(ctx context.Context, host worker.Host, speaks bool, log *slog.Logger) *turn {
+func newTurn(ctx context.Context, host worker.Host, quirks Quirks, log *slog.Logger) *turn {
 	t := &turn{
-		host: host, ctx: context.WithoutCancel(ctx), began: time.Now(), log: log,
-		tools: map[string]chat.Tool{}, said: said{speaks: speaks},
+		host: host, ctx: context.WithoutCancel(ctx), began: time.Now(), log: log, quirks: quirks,
+		tools: map[string]chat.Tool{}, done: make(chan struct{}),
 	}
-	t.asking, t.stop = context.WithCancel(ctx)
+	t.asks.ctx, t.asks.stop = context.WithCancel(ctx)
 	return t
+}
+
+// mute ends what is shown of a turn, and what it asks.
+func (t *turn) mute() {
+	t.asks.stop()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.muted = true
 }
 
 // emit reports one event, unless the turn is over.
@@ -56,7 +72,7 @@ func (t *turn) emit(e chat.Event) {
 }
 
 func (t *turn) emitLocked(e chat.Event) {
-	if t.over {
+	if t.over || t.muted {
 		return
 	}
 	if err := t.host.Emit(t.ctx, e); err != nil {
@@ -64,16 +80,14 @@ func (t *turn) emitLocked(e chat.Event) {
 	}
 }
 
-// withdraw takes back what the turn asks of people.
-func (t *turn) withdraw() { t.stop() }
-
 // close ends the turn: open tools are closed, and questions withdrawn and
 // waited for, so that the host is not used any more.
 func (t *turn) close() {
-	t.stop()
-	t.asks.Wait()
+	t.asks.stop()
+	t.asks.wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.muted = false // what is shown as running must not stay so
 	for _, tool := range t.tools {
 		if tool.State == chat.ToolRunning {
 			tool.State = chat.ToolFailed
@@ -81,13 +95,14 @@ func (t *turn) close() {
 		}
 	}
 	t.over = true
+	close(t.done)
 }
 
-// figures returns what usage updates said.
-func (t *turn) figures() chat.Usage {
+// figures returns what updates said about usage.
+func (t *turn) figures() (chat.Usage, tokens) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.usage
+	return t.spent.window, t.spent.calls
 }
 
 // verdict is the turn's result for a stop reason. A reason that nobody knows
@@ -116,6 +131,7 @@ func (t *turn) verdict(reason string) error {
 func (t *turn) take(u update) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.spend(u.Meta.Usage)
 	switch u.Kind {
 	case "agent_message_chunk":
 		t.words(u)
@@ -132,17 +148,36 @@ func (t *turn) take(u update) {
 		}
 		t.emitLocked(chat.Event{Kind: chat.EventPlan, Plan: steps})
 	case "usage_update":
-		t.usage.Used, t.usage.Window = u.Used, u.Size
+		t.spent.window = chat.Usage{Used: u.Used, Window: u.Size}
 	}
 }
+
+// spend adds up what the calls of the model took; the last one fills the
+// context.
+func (t *turn) spend(u *tokens) {
+	if u == nil {
+		return
+	}
+	t.spent.calls.In += u.In
+	t.spent.calls.Out += u.Out
+	t.spent.window.Used = u.In + u.Out
+}
+
+// finished are the sources of messages that say that a task in the background
+// has ended; what the model makes of it comes as an answer.
+var finished = []string{"background_task_completed", "background_notification"}
 
 // words takes a piece of the answer.
 func (t *turn) words(u update) {
 	text := blockText(u.Content)
-	if text == "" {
+	if text == "" || slices.ContainsFunc(t.quirks.Noise, func(n string) bool { return strings.HasPrefix(text, n) }) {
 		return
 	}
-	if t.said.speaks && t.aside(text) {
+	if slices.Contains(finished, u.Meta.Source) {
+		t.emitLocked(chat.Event{Kind: chat.EventNotice, Text: short(text)})
+		return
+	}
+	if t.quirks.Speaks && t.aside(text) {
 		return
 	}
 	if t.said.open && u.Message != t.said.block {
@@ -166,13 +201,42 @@ func (t *turn) aside(text string) bool {
 	case "Error":
 		t.said.failed = rest
 	case "Info":
-		t.emitLocked(chat.Event{Kind: chat.EventRetry, Text: short(rest), Code: classify(rest)})
+		t.info(rest)
 	case "Warning":
 		t.log.Info("agent warns", "text", short(rest))
 	default:
 		return false
 	}
 	return true
+}
+
+// info takes what the agent says about its work: that it tries again, or what
+// a person has just done. What it has said of the answer so far it says again.
+func (t *turn) info(text string) {
+	if !strings.Contains(text, "etrying") {
+		t.emitLocked(chat.Event{Kind: chat.EventNotice, Text: short(text)})
+		return
+	}
+	if t.said.open {
+		t.said.open = false
+		t.emitLocked(chat.Event{Kind: chat.EventBreak})
+	}
+	t.emitLocked(chat.Event{Kind: chat.EventRetry, Text: short(text), Code: classify(text)})
+}
+
+// decided shows a tool that was asked about: some agents say nothing of a tool
+// until it has ended, and nothing at all of one that was denied.
+func (t *turn) decided(c toolCall, allowed bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.Status = "in_progress"
+	if !allowed {
+		c.Status = "failed"
+	}
+	if old, known := t.tools[c.ID]; known && (allowed || old.State != chat.ToolRunning) {
+		return
+	}
+	t.tool(c)
 }
 
 // tool takes a tool call or a change of one. Some agents never announce a

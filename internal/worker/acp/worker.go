@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"cligate/internal/chat"
 	"cligate/internal/worker"
@@ -14,11 +13,7 @@ import (
 type Worker struct {
 	session *session
 	desk    *desk
-	before  usage // figures of the earlier turns, where the agent sums up
 }
-
-// usage are the two figures that are subtracted.
-type usage struct{ in, out int64 }
 
 var _ worker.Worker = (*Worker)(nil)
 
@@ -28,19 +23,24 @@ func newWorker(ctx context.Context, d *Driver, p process, spec worker.Spec) *Wor
 		cfg: d.cfg, spec: spec, log: log, heard: make(chan struct{}, 1),
 		conn: newConn(ctx, p, d.cfg.CallTimeout, log),
 	}
-	w := &Worker{session: s, desk: &desk{session: s, log: log}}
+	w := &Worker{session: s, desk: &desk{session: s, log: log, changed: make(chan struct{})}}
 	s.conn.start(w.desk, d.cfg.MaxLine)
 	return w
 }
 
 // Prompt runs one turn.
 func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) error {
+	blocks, err := w.session.contents(in)
+	if err != nil {
+		return err
+	}
 	t, err := w.desk.begin(ctx, host)
 	if err != nil {
 		return err
 	}
 	defer w.desk.finish(t)
-	ask := prompt{SessionID: w.NativeID(), Prompt: []content{{Type: "text", Text: in.Text()}}}
+	w.session.begin()
+	ask := prompt{SessionID: w.NativeID(), Prompt: blocks}
 	t.emit(chat.Event{Kind: chat.EventSession, Text: ask.SessionID})
 	answer, err := w.session.conn.send(ctx, "session/prompt", ask)
 	if err != nil {
@@ -48,31 +48,56 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 	}
 	t.emit(chat.Event{Kind: chat.EventSent})
 	raw, err := w.session.conn.wait(ctx, answer)
-	if ctx.Err() != nil && !errors.Is(err, errGone) {
-		w.cancel(t, answer, err)
+	if ctx.Err() != nil && !errors.Is(err, errGone) && !settled(err) {
+		w.cancel(t, answer)
 	}
 	return w.ended(ctx, t, raw, err)
 }
 
-// cancel ends the running turn natively: open questions are answered with
-// "cancelled", the agent is told, and if it does not end the turn in time its
-// process is ended. err is what the wait for the answer gave; an answer that
-// was there already needs none of this.
-func (w *Worker) cancel(t *turn, answer <-chan incoming, err error) {
-	if _, refused := errors.AsType[*rpcError](err); err == nil || refused {
-		return
-	}
-	t.withdraw()
+// settled reports whether the result of a wait is the agent's answer.
+func settled(err error) bool {
+	_, refused := errors.AsType[*rpcError](err)
+	return err == nil || refused
+}
+
+// cancel ends the running turn natively: open questions are answered, the agent
+// is told, and if it does not end the turn in time its process is ended.
+func (w *Worker) cancel(t *turn, answer <-chan incoming) {
+	asked := t.asks.pending()
+	t.mute()
 	ctx, stop := context.WithTimeoutCause(context.WithoutCancel(t.ctx), w.session.cfg.Grace, errLate)
 	defer stop()
-	if w.session.conn.note(ctx, "session/cancel", cancelNote{SessionID: w.NativeID()}) == nil {
-		_, err = w.session.conn.wait(ctx, answer)
-		if _, refused := errors.AsType[*rpcError](err); err == nil || refused {
+	if asked > 0 && w.session.cfg.CancelsByNo && w.swallow(ctx, t, answer) {
+		return
+	}
+	err := w.session.conn.note(ctx, "session/cancel", cancelNote{SessionID: w.NativeID()})
+	if err == nil {
+		if _, err = w.session.conn.wait(ctx, answer); settled(err) {
 			return
 		}
 	}
 	w.session.log.Warn("agent does not end its turn; its process is ended", "err", err)
 	_ = w.session.conn.proc.Close()
+}
+
+// swallow waits until the agent has taken a denial into its memory, which the
+// next thing that it says shows, and reports whether the turn ended over that.
+func (w *Worker) swallow(ctx context.Context, t *turn, answer <-chan incoming) bool {
+	ctx, stop := context.WithTimeout(ctx, w.session.cfg.Grace*2/3)
+	defer stop()
+	t.asks.wait()
+	select {
+	case <-w.session.heard: // an older token
+	default:
+	}
+	select {
+	case <-w.session.heard:
+	case <-answer:
+		return true
+	case <-ctx.Done():
+	case <-w.session.conn.ctx.Done():
+	}
+	return false
 }
 
 // ended turns the end of a prompt into the turn's result.
@@ -90,49 +115,8 @@ func (w *Worker) ended(ctx context.Context, t *turn, raw json.RawMessage, err er
 	if err != nil {
 		return chat.E(chat.Protocol, "", err)
 	}
-	t.emit(chat.Event{Kind: chat.EventUsage, Usage: w.figures(t, p)})
+	t.emit(chat.Event{Kind: chat.EventUsage, Usage: w.session.figures(t, p.total())})
 	return t.verdict(p.StopReason)
-}
-
-// figures are the usage of one turn.
-func (w *Worker) figures(t *turn, p prompted) *chat.Usage {
-	u := t.figures()
-	sum := usage{in: p.Meta.Quota.Tokens.In, out: p.Meta.Quota.Tokens.Out}
-	if p.Usage != nil {
-		sum = usage{in: p.Usage.In, out: p.Usage.Out}
-	}
-	u.Model = w.session.about().Model
-	u.In, u.Out = sum.in, sum.out
-	if w.session.cfg.UsageSums {
-		u.In, u.Out = max(0, sum.in-w.before.in), max(0, sum.out-w.before.out)
-		w.before = sum
-	}
-	u.Took = time.Since(t.began)
-	return &u
-}
-
-// Steer is not part of the protocol.
-func (w *Worker) Steer(context.Context, chat.Input) error {
-	return chat.E(chat.Unsupported, "", errors.New("the protocol has no way to steer a turn"))
-}
-
-// Set changes model and mode of the live session.
-func (w *Worker) Set(ctx context.Context, s chat.Settings) (chat.Applied, error) {
-	if s.Mode != "" {
-		if err := w.session.setMode(ctx, s.Mode); err != nil {
-			return "", err
-		}
-	}
-	switch {
-	case s.Model == "":
-	case own(s.Model, w.Info()):
-		return chat.AppliedReopen, nil // a session without a wish has it
-	default:
-		if err := w.session.setModel(ctx, s.Model); err != nil {
-			return "", err
-		}
-	}
-	return chat.AppliedNow, nil
 }
 
 // NativeID is the session id that the agent gave.
