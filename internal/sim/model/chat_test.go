@@ -178,6 +178,9 @@ func TestAfterASummaryTheModelStillKnows(t *testing.T) {
 	if !strings.Contains(sum, "plum") {
 		t.Errorf("the summary is %q", sum)
 	}
+	if none := ask(turn{"user", "First, reason in your scratchpad."}); strings.Contains(none, "remember") {
+		t.Errorf("without a word the summary is %q", none)
+	}
 	again := turn{"user", "Some of the conversation history has been summarized to free up context.\nfail 400 0 context\n" + sum}
 	if got := ask(again); got != "I go on with it" {
 		t.Errorf("it goes on with %q", got)

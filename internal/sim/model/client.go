@@ -110,7 +110,7 @@ func (c *call) aside() string {
 			continue
 		}
 		if a.answer == summary {
-			return "<state_snapshot>\nThe user said: remember the word " + script.Word(c.texts) + "\n</state_snapshot>"
+			return "<state_snapshot>\n" + c.memory() + "\n</state_snapshot>"
 		}
 		return a.answer
 	}
@@ -118,4 +118,12 @@ func (c *call) aside() string {
 		return string(mustJSON(c.form.sample()))
 	}
 	return ""
+}
+
+// memory is what a summary must keep.
+func (c *call) memory() string {
+	if word := script.Word(c.texts); word != script.Word(nil) {
+		return "The user said: remember the word " + word
+	}
+	return "There is nothing to keep."
 }

@@ -59,10 +59,10 @@ var lacking = map[string]map[workertest.Act]string{
 		workertest.Compact: "the command goes to the model as a text",
 		workertest.Reason:  "a denial ends the turn",
 	},
-	"opencode": with(noQuestions, map[workertest.Act]string{
+	"opencode": {
 		workertest.Plan:      "it has no tool that presents a plan",
 		workertest.AgentTurn: "it starts no turn by itself",
-	}),
+	},
 	"pi": with(noQuestions, map[workertest.Act]string{
 		workertest.Approval:  "it asks for no leave",
 		workertest.Reason:    "it asks for no leave",
