@@ -217,6 +217,7 @@ func (a *agent) open(params json.RawMessage, load bool) (any, error) {
 		}
 	}
 	s.update(commands())
+	s.update(s.sums(0)) // so that a client knows them before the first turn
 	result := s.settings().offers()
 	if !load {
 		result["sessionId"] = book.id

@@ -101,9 +101,15 @@ const (
 // update.
 func (s *session) usage(prompt string) map[string]any {
 	in, out := baseTokens+len(prompt), 1+s.said.Len()
-	s.update(map[string]any{
-		"sessionUpdate": "usage_update", "used": min(windowSize, in+out+100*s.book.turns()), "size": windowSize,
-		"cost": map[string]any{"amount": costPerTurn * float64(s.book.turns()), "currency": "USD"},
-	})
+	s.update(s.sums(in + out))
 	return map[string]any{"inputTokens": in, "outputTokens": out, "totalTokens": in + out}
+}
+
+// sums are the session's figures after a turn of that many tokens.
+func (s *session) sums(tokens int) map[string]any {
+	turns := s.book.turns()
+	return map[string]any{
+		"sessionUpdate": "usage_update", "used": min(windowSize, baseTokens+tokens+100*turns), "size": windowSize,
+		"cost": map[string]any{"amount": costPerTurn * float64(turns), "currency": "USD"},
+	}
 }

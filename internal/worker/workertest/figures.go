@@ -48,8 +48,9 @@ func wantEqual[N int64 | float64](t *testing.T, what string, all []chat.Usage, i
 	if first <= 0 {
 		t.Errorf("no %s in %+v", what, all[0])
 	}
-	for _, u := range all[equalTurns-1:] {
-		if got := in(u); got <= 0 || got > 3*first {
+	for i, u := range all[equalTurns-1:] {
+		got := in(u)
+		if got > 3*first || got < 0 || got == 0 && i == 0 { // after a resume a sum may not be known, and is then not told
 			t.Errorf("%s of equal turns: %v at first, %v later", what, first, got)
 		}
 	}
