@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,57 @@ func (a *agents) names() []string {
 	return out
 }
 
+// settings are what the operator set about agents, as sessions want them.
+func (a *agents) settings() session.Agents {
+	s := session.Agents{Defaults: map[string]chat.Settings{}, Unattended: map[string]bool{}, Asks: a.asks}
+	for _, e := range a.entries {
+		s.Defaults[e.name] = e.defaults()
+		s.Unattended[e.name] = e.config.Unattended
+	}
+	return s
+}
+
+func (e agentEntry) defaults() chat.Settings {
+	return chat.Settings{Model: e.config.Model, Mode: e.config.Mode, Effort: e.config.Effort}
+}
+
+// asks reports whether an agent asks before it acts, looking at it if nobody
+// did before.
+func (a *agents) asks(ctx context.Context, name string) (bool, error) {
+	if p, ok := a.probed(name); ok && len(p.traits.Can) > 0 {
+		return p.traits.Can.Has(worker.Approvals), nil
+	}
+	d, ok := a.drivers[name]
+	if !ok {
+		return false, chat.E(chat.NotInstalled, name, nil)
+	}
+	t, err := d.Probe(ctx)
+	if err == nil || len(t.Can) > 0 {
+		a.note(name, probe{t, err})
+		return t.Can.Has(worker.Approvals), nil
+	}
+	return false, fmt.Errorf("look at the agent: %w", err)
+}
+
+func (a *agents) note(name string, p probe) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.probes[name] = p
+}
+
+// can reports whether an agent is known to have an ability.
+func (a *agents) can(name string, what worker.Ability) bool {
+	p, _ := a.probed(name)
+	return p.traits.Can.Has(what)
+}
+
+// hear notes what an agent said about itself.
+func (a *agents) hear(name string, i worker.Info) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.heard[name] = i
+}
+
 // bind tells where live workers are found.
 func (a *agents) bind(m *session.Manager) { a.live = m.Live }
 
@@ -63,9 +115,7 @@ func (a *agents) probeAll(ctx context.Context) {
 	for _, e := range a.entries {
 		wg.Go(func() {
 			t, err := e.driver.Probe(ctx)
-			a.mu.Lock()
-			defer a.mu.Unlock()
-			a.probes[e.name] = probe{t, err}
+			a.note(e.name, probe{t, err})
 		})
 	}
 	wg.Wait()
@@ -100,9 +150,7 @@ func (a *agents) choose(ctx context.Context, wanted string, log *slog.Logger) (s
 		ctx, cancel := context.WithTimeout(ctx, probeLimit)
 		t, err := e.driver.Probe(ctx)
 		cancel()
-		a.mu.Lock()
-		a.probes[e.name] = probe{t, err}
-		a.mu.Unlock()
+		a.note(e.name, probe{t, err})
 		switch {
 		case err != nil:
 			if chat.CodeOf(err) != chat.NotInstalled {
@@ -125,10 +173,12 @@ func (a *agents) List() []command.Agent {
 		if known && chat.CodeOf(p.err) == chat.NotInstalled {
 			continue
 		}
-		row := command.Agent{Name: e.name, Title: e.title, Ready: !known || p.err == nil && p.traits.LoggedIn, Hint: p.traits.Hint}
+		row := command.Agent{Name: e.name, Title: e.title, Ready: !known || p.err == nil && p.traits.LoggedIn, Hint: p.traits.Hint,
+			Can: p.traits.Can, Defaults: e.defaults(), Unattended: e.config.Unattended}
 		a.mu.Lock()
-		row.Models = a.heard[e.name].Models
+		row.Info = a.heard[e.name]
 		a.mu.Unlock()
+		row.Info.Version = cmp.Or(row.Info.Version, p.traits.Version)
 		out = append(out, row)
 	}
 	return out
@@ -137,12 +187,27 @@ func (a *agents) List() []command.Agent {
 // Commands implements command.Agents.
 func (a *agents) Commands(agent string, session int64) []worker.Command {
 	if info, ok := a.live(session); ok {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.heard[agent] = info
+		a.hear(agent, info)
 		return info.Commands
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.heard[agent].Commands
+}
+
+// Natives implements command.Agents.
+func (a *agents) Natives(ctx context.Context, agent, workspace string) ([]worker.Native, error) {
+	c, ok := a.drivers[agent].(worker.Cataloguer)
+	if !ok {
+		return nil, chat.E(chat.Unsupported, "", nil)
+	}
+	return c.Sessions(ctx, workspace)
+}
+
+// Terminal implements command.Agents.
+func (a *agents) Terminal(agent, nativeID string) []string {
+	if t, ok := a.drivers[agent].(worker.Terminal); ok {
+		return t.Terminal(nativeID)
+	}
+	return nil
 }

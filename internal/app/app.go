@@ -161,8 +161,10 @@ func (a *App) assemble(ctx context.Context) error {
 	board := &turn.Board{}
 	c.turns = turn.New(turn.Books{
 		Ledger: db.Runs(), Recovery: db.Runs(), Asks: db.Asks(), Threads: db.Sessions(), History: db.History(), Outbox: db.Outbox(),
+		Queue: db.Turns(),
 	}, c.sessions, speaker{c.voice}, board, turn.Config{
 		TurnTimeout: cfg.TurnTimeout, StallNotice: cfg.StallNotice, StallStop: cfg.StallStop, AskTimeout: cfg.AskTimeout,
+		Always: cfg.Approvals.Always, AskLost: cfg.Sessions.OnLost == "ask", Can: a.agents.can,
 		Reap: func(ctx context.Context, runners []string) error {
 			_, err := proc.Reap(ctx, "", runners...)
 			return err
@@ -177,7 +179,7 @@ func (a *App) assemble(ctx context.Context) error {
 	c.router, err = router.New(ctx, router.Deps{
 		Ledger: router.Ledger{
 			Inbox: db.Inbox(), Turns: db.Turns(), Control: db.Turns(), Conversations: db.Sessions(), Asks: db.Asks(),
-			History: db.History(), Endings: db.Runs(),
+			Rules: db.Rules(), History: db.History(), Endings: db.Runs(),
 		},
 		Runner: c.turns, Workers: c.sessions, Agents: a.agents, Clicks: clicks, Board: board, Voice: c.voice,
 		Signals: reactions{adapters},
@@ -197,7 +199,8 @@ func (a *App) assemble(ctx context.Context) error {
 func (a *App) openSessions() error {
 	c := &a.core
 	cfg := session.Config{
-		WorkerIdle: a.cfg.WorkerIdle, MaxWorkers: a.cfg.WorkersMax,
+		StartTimeout: a.cfg.StartTimeout, LoadTimeout: a.cfg.LoadTimeout,
+		WorkerIdle: a.cfg.WorkerIdle, MaxWorkers: a.cfg.WorkersMax, Agents: a.agents.settings(), Opened: a.agents.hear,
 		Uninvited: func(id int64) func(context.Context) (workerHost, func(error)) { return c.turns.Uninvited(id) },
 		Waiting:   func(id int64) { c.turns.Crowded(id) },
 		Log:       a.log,

@@ -1,13 +1,13 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"cligate/internal/chat"
 	"cligate/internal/config"
 	"cligate/internal/platform"
 	"cligate/internal/platform/telegram"
@@ -25,6 +25,7 @@ type agentEntry struct {
 	// installed is a cheap look; nil = always there.
 	installed func() bool
 	extra     bool // never the default unless it is named
+	config    config.Agent
 }
 
 // agentKinds lists the built-in agents that have a driver, in the order in
@@ -69,7 +70,7 @@ func openAgents(cfg config.Config, s *proc.Starter, log *slog.Logger) ([]agentEn
 		if err != nil {
 			return nil, err
 		}
-		e := agentEntry{name: k.name, title: k.title, driver: withModel(d, c.Model)}
+		e := agentEntry{name: k.name, title: k.title, driver: d, config: c}
 		if k.name != "demo" {
 			e.installed = func() bool { _, err := proc.Find(c.Command); return err == nil }
 		}
@@ -80,31 +81,21 @@ func openAgents(cfg config.Config, s *proc.Starter, log *slog.Logger) ([]agentEn
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, agentEntry{name: m.Name, title: m.Name, driver: withModel(d, m.Model), extra: true})
+		out = append(out, agentEntry{name: m.Name, title: m.Name, driver: d, config: m.Agent, extra: true})
 	}
-	return out, nil
+	return out, safe(out)
 }
 
-// preset is a driver whose sessions have the configured model, unless their
-// conversation wishes for another.
-type preset struct {
-	worker.Driver
-	model string
-}
-
-func withModel(d worker.Driver, model string) worker.Driver {
-	if model == "" {
-		return d
+// safe refuses a default mode in which an agent acts without asking, unless
+// that is allowed in as many words.
+func safe(es []agentEntry) error {
+	for _, e := range es {
+		if worker.Unasked(e.config.Mode) && !e.config.Unattended {
+			return chat.E(chat.Invalid, fmt.Sprintf("the mode %q of agent %s acts without asking anybody; to allow that, set unattended: true for it",
+				e.config.Mode, e.name), nil)
+		}
 	}
-	return preset{d, model}
-}
-
-// Open implements worker.Driver.
-func (p preset) Open(ctx context.Context, s worker.Spec) (worker.Worker, error) {
-	if s.Model == "" {
-		s.Model = p.model
-	}
-	return p.Driver.Open(ctx, s)
+	return nil
 }
 
 // openACP starts from what is known about an agent of that name; the

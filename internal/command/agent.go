@@ -10,16 +10,21 @@ import (
 	"cligate/internal/chat"
 )
 
-// agent is /agent [name]: which coding agent works here. A change replaces the
-// session.
+// agent is /agent [name [recap]]: which coding agent works here. A change
+// replaces the session; a new one can begin with a recap of what was said.
 func agent(ctx context.Context, s *Set, c Call) (Result, error) {
 	all := s.Agents.List()
 	if c.Arg == "" {
 		return offerAgents(c, all), nil
 	}
-	name, err := word(c.Arg)
-	if err != nil {
+	arg, how, _ := strings.Cut(c.Arg, " ")
+	how = strings.ToLower(strings.TrimSpace(how))
+	name, err := word(arg)
+	switch {
+	case err != nil:
 		return Result{}, err
+	case how != "" && how != "recap":
+		return failed(chat.Invalid, clip(how))
 	}
 	i := slices.IndexFunc(all, func(a Agent) bool { return a.Name == name })
 	if i < 0 {
@@ -29,10 +34,14 @@ func agent(ctx context.Context, s *Set, c Call) (Result, error) {
 		}
 		return unknown(c, "agent_unknown", name, names), nil
 	}
-	if c.Conv.Agent != name {
-		c.Conv.Agent, c.Conv.Model, c.Conv.Mode = name, "", "" // the wishes were meant for the other agent
+	if all[i].unasking() {
+		return c.say("agent_unasked", "agent", all[i].Title, "name", name), nil
 	}
-	return change(ctx, s, c, "agent", all[i].Title, all[i].note(c))
+	if c.Conv.Agent != name {
+		c.Conv = c.Conv.Wish(chat.Settings{}) // they were meant for the other agent
+		c.Conv.Agent = name
+	}
+	return change(ctx, s, c, changed{key: "agent", value: all[i].Title, note: all[i].note(c), recap: how != "", tell: true})
 }
 
 // note is a line about an agent that cannot work yet.
@@ -48,9 +57,8 @@ func whyNot(c Call, a Agent) string { return cmp.Or(a.Hint, c.text("agent_no_sta
 
 // change stores the wishes in c.Conv and, when the session does not serve
 // them, replaces it: by the one in which the conversation last worked with that
-// agent in that workspace, else by a new one. what is the key of the sentence
-// about it.
-func change(ctx context.Context, s *Set, c Call, what, value, note string) (Result, error) {
+// agent in that workspace, else by a new one.
+func change(ctx context.Context, s *Set, c Call, what changed) (Result, error) {
 	cur, used, err := current(ctx, s, c)
 	if err != nil {
 		return Result{}, err
@@ -59,23 +67,52 @@ func change(ctx context.Context, s *Set, c Call, what, value, note string) (Resu
 		return Result{}, fmt.Errorf("keep wishes: %w", err)
 	}
 	if cur.Serves(c.Conv) {
-		return notice(c.text(what+"_already", what, value) + note), nil
+		text := c.text(what.key+"_already", what.key, what.value) + what.note
+		if what.recap && !used {
+			return what.recapped(ctx, s, c, 0, text)
+		}
+		return notice(text), nil
 	}
 	switch past, found, err := earlier(ctx, s, c); {
 	case err != nil:
 		return Result{}, err
 	case found:
-		return goTo(ctx, s, c, past, c.text(what+"_set", what, value)+note+"\n")
+		return goTo(ctx, s, c, past, c.text(what.key+"_set", what.key, what.value)+what.note+"\n")
 	}
 	before, err := replace(ctx, s, &c, "")
 	if err != nil {
 		return Result{}, err
 	}
-	text := c.text(what+"_set", what, value) + note
+	text := c.text(what.key+"_set", what.key, what.value) + what.note
 	if !used { // nothing was said in the earlier session: nothing to return to
 		return notice(text), nil
 	}
-	return replaced(ctx, s, c, before, text+"\n"+c.text("new", "session", c.Conv.Session))
+	text += "\n" + c.text("new", "session", c.Conv.Session)
+	switch {
+	case what.recap:
+		return what.recapped(ctx, s, c, before, text)
+	case what.tell:
+		text += "\n" + c.text("recap_offer", "agent", what.value)
+		return replaced(ctx, s, c, before, text, chat.Button{Label: c.text("button_recap"), Data: id("recap", c.Conv.Session)})
+	}
+	return replaced(ctx, s, c, before, text)
+}
+
+// changed is what a conversation works with from now on.
+type changed struct {
+	key   string // of the sentences about it
+	value string
+	note  string
+	recap bool // the new session is to begin with a recap
+	tell  bool // a recap is offered
+}
+
+// recapped orders the recap of the session that has just become current.
+func (changed) recapped(ctx context.Context, s *Set, c Call, before int64, text string) (Result, error) {
+	if err := s.Conversations.Recap(ctx, c.Conv.Session); err != nil {
+		return Result{}, fmt.Errorf("order a recap: %w", err)
+	}
+	return replaced(ctx, s, c, before, text+"\n"+c.text("recap_set"))
 }
 
 // earlier finds the session, used last, that would serve the wishes in c.Conv

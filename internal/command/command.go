@@ -96,6 +96,7 @@ func table() []spec {
 		{name: "new", least: chat.RoleMember, run: fresh},
 		{name: "stop", verb: "stop", least: chat.RoleMember, run: stop},
 		{name: "status", least: chat.RoleViewer, run: status},
+		{name: "steer", least: chat.RoleMember, run: steer},
 		{name: "queue", least: chat.RoleMember, run: queue},
 		{name: "cancel", verb: "rm", least: chat.RoleMember, run: cancel},
 		{name: "sessions", least: chat.RoleMember, run: sessions},
@@ -104,15 +105,26 @@ func table() []spec {
 		{name: "retry", verb: "retry", least: chat.RoleMember, run: retry},
 		{name: "continue", verb: "cont", least: chat.RoleMember, run: resume},
 		{name: "agent", verb: "agent", least: chat.RoleMember, run: agent},
-		{name: "model", verb: "model", least: chat.RoleMember, run: model},
+		{name: "agents", least: chat.RoleViewer, run: listAgents},
+		{name: "model", verb: "model", least: chat.RoleMember, run: modelSetting().run},
+		{name: "effort", verb: "effort", least: chat.RoleMember, run: effortSetting().run},
+		{name: "mode", verb: "mode", least: chat.RoleMember, run: modeSetting().run},
+		{name: "plan", least: chat.RoleMember, run: plan},
+		{name: "compact", verb: "compact", least: chat.RoleMember, run: compact},
 		{name: "workspace", verb: "ws", least: chat.RoleMember, run: workspace},
 		{name: "approve", least: chat.RoleMember, run: approve},
 		{name: "deny", least: chat.RoleMember, run: deny},
+		{name: "rules", verb: "rule", least: chat.RoleOperator, run: rules},
+		{name: "handoff", least: chat.RoleMember, run: handoff},
 		{name: "whoami", least: chat.RoleViewer, run: whoami},
 		{name: "help", least: chat.RoleViewer, run: help},
 		{name: "start", least: chat.RoleViewer, quiet: true, run: start},
 		{name: "drop", verb: "drop", least: chat.RoleMember, quiet: true, run: drop},
 		{name: "run", verb: "run", least: chat.RoleMember, quiet: true, run: release},
+		{name: "now", verb: "now", least: chat.RoleMember, quiet: true, run: now},
+		{name: "recap", verb: "recap", least: chat.RoleMember, quiet: true, run: recap},
+		{name: "renew", verb: "renew", least: chat.RoleMember, quiet: true, run: renew},
+		{name: "take", verb: "take", least: chat.RoleOperator, quiet: true, run: take},
 		{name: "clear", verb: "clear", least: chat.RoleMember, quiet: true, run: clearQueue},
 	}
 }
@@ -123,6 +135,7 @@ type Deps struct {
 	Turns         Turns
 	Queue         QueueControl
 	Asks          Asks
+	Rules         Rules
 	Desk          Desk
 	Workers       Workers
 	Agents        Agents

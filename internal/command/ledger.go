@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"time"
 
 	"cligate/internal/chat"
 	"cligate/internal/worker"
@@ -10,11 +11,25 @@ import (
 // Conversations keeps conversations and their sessions; described at
 // router.Conversations.
 type Conversations interface {
+	ConversationByID(ctx context.Context, id int64) (chat.Conversation, error)
 	Set(ctx context.Context, c chat.Conversation) error
 	SessionByID(ctx context.Context, id int64) (chat.Session, error)
 	Sessions(ctx context.Context, conversation int64) ([]chat.Session, error)
 	StartSession(ctx context.Context, n chat.NewSession) (chat.Session, error)
 	UseSession(ctx context.Context, conversation, session int64) (chat.Session, error)
+	Recap(ctx context.Context, session int64) error
+	Recapped(ctx context.Context, session int64) error
+	Lose(ctx context.Context, session int64) (chat.Session, error)
+	Park(ctx context.Context, session int64, at time.Time) error
+	Natives(ctx context.Context, agent, workspace string) ([]string, error)
+}
+
+// Rules keeps what is allowed beyond one request.
+type Rules interface {
+	// Rules returns those of a conversation, and of the given session.
+	Rules(ctx context.Context, conversation, session int64) ([]chat.Rule, error)
+	// Drop ends one; chat.Missing.
+	Drop(ctx context.Context, conversation, rule int64, by chat.Person) error
 }
 
 // Turns is what commands read about turns; described at router.Turns.
@@ -47,7 +62,18 @@ type Request struct {
 	// new one by the session rule.
 	Session int64
 	Names   int64 // the earlier turn that it continues or repeats
+	Bound   bool  // the call's message is the input
 }
+
+// Steering is what became of words for a running turn.
+type Steering int
+
+// Outcomes of steering.
+const (
+	SteerTried  Steering = iota // what becomes of it is told when it is known
+	SteerIdle                   // no turn runs: it is a turn like others
+	SteerCannot                 // the agent takes none: it waits its turn
+)
 
 // Desk is where turns are ordered and stopped.
 type Desk interface {
@@ -63,6 +89,14 @@ type Desk interface {
 	Running(ctx context.Context, c chat.Conversation) ([]int64, error)
 	// Decide answers an ask and tells the turn that waits for it.
 	Decide(ctx context.Context, d chat.Decision) (chat.Ask, error)
+	// Steer queues a turn as Submit does and gives its words to the turn that
+	// runs in its session. What the agent does not take waits its turn.
+	Steer(ctx context.Context, r Request) (session int64, s Steering, err error)
+	// Give does so with a turn that is queued already; chat.Conflict: it is not
+	// any more.
+	Give(ctx context.Context, t chat.Turn) (Steering, error)
+	// Takes reports whether a turn runs in a session whose agent takes words.
+	Takes(session int64) bool
 	// Retire closes the process of a session that was replaced, unless a turn
 	// of it runs or waits. It returns at once.
 	Retire(session int64)
@@ -78,20 +112,28 @@ type Stopping struct {
 // Workers knows the live processes.
 type Workers interface {
 	Live(session int64) (worker.Info, bool)
-	// Set changes the settings of a session and says when they apply.
-	Set(ctx context.Context, session int64, s chat.Settings) (chat.Applied, error)
+	// Set changes one setting of a session and says when that applies; an empty
+	// value is the default.
+	Set(ctx context.Context, session int64, k chat.Setting, value string) (chat.Applied, error)
 	// Forget closes the session's process and waits for its end.
 	Forget(session int64)
 }
 
 // Agent is one configured coding agent.
 type Agent struct {
-	Name   string
-	Title  string
-	Ready  bool
-	Hint   string // why it is not ready, for people
-	Models []string
+	Name  string
+	Title string
+	Ready bool
+	Hint  string           // why it is not ready, for people
+	Can   worker.Abilities // empty while that is not known
+	Info  worker.Info      // what it said about itself when it was opened last
+	// Defaults and Unattended are what the operator set.
+	Defaults   chat.Settings
+	Unattended bool // may act without asking anybody
 }
+
+// Steers reports whether the agent takes words while it works.
+func (a Agent) Steers() bool { return a.Can.Has(worker.Steer) }
 
 // Agents knows the configured agents. It answers from what is known and never
 // waits for a process.
@@ -101,4 +143,11 @@ type Agents interface {
 	// Commands returns the agent's own slash commands, those of the session's
 	// live process or else the last ones heard of.
 	Commands(agent string, session int64) []worker.Command
+	// Natives lists the agent's own sessions of a workspace, newest first.
+	// chat.Unsupported: it keeps no list. Unlike the rest it may read files, or
+	// ask a process, within ctx.
+	Natives(ctx context.Context, agent, workspace string) ([]worker.Native, error)
+	// Terminal is the command line that goes on with a session; empty where
+	// there is none.
+	Terminal(agent, nativeID string) []string
 }

@@ -39,7 +39,7 @@ func replace(ctx context.Context, s *Set, c *Call, title string) (before int64, 
 	}
 	made, err := s.Conversations.StartSession(ctx, chat.NewSession{
 		Conversation: c.Conv.ID, Agent: c.Conv.Agent, Workspace: c.Conv.Workspace,
-		Model: c.Conv.Model, Mode: c.Conv.Mode, Title: title, Cause: c.In.ID,
+		Model: c.Conv.Model, Mode: c.Conv.Mode, Effort: c.Conv.Effort, Title: title, Cause: c.In.ID,
 	})
 	if err != nil {
 		return 0, fmt.Errorf("start session: %w", err)
@@ -75,12 +75,11 @@ func current(ctx context.Context, s *Set, c Call) (cur chat.Session, used bool, 
 }
 
 // replaced tells that the session was replaced: Undo, and that the turn of
-// the earlier one goes on.
-func replaced(ctx context.Context, s *Set, c Call, before int64, text string) (Result, error) {
+// the earlier one goes on. row is what else is offered.
+func replaced(ctx context.Context, s *Set, c Call, before int64, text string, row ...chat.Button) (Result, error) {
 	if before == 0 {
 		return notice(text), nil
 	}
-	var row []chat.Button
 	switch t, err := s.Turns.Active(ctx, before); chat.CodeOf(err) {
 	case chat.CodeNone:
 		text += "\n" + c.text("old_goes_on")

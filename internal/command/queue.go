@@ -31,7 +31,7 @@ func queue(ctx context.Context, s *Set, c Call) (Result, error) {
 		if err != nil {
 			return Result{}, fmt.Errorf("read queue: %w", err)
 		}
-		l, r := queued(c, session, waiting)
+		l, r := queued(c, session, waiting, s.Desk.Takes(session))
 		lines, rows = append(lines, l...), append(rows, r...)
 	}
 	if len(lines) == 0 {
@@ -55,8 +55,9 @@ func busy(ctx context.Context, s *Set, c Call) ([]int64, error) {
 // mostRows bounds the buttons of a list; the commands take the other rows.
 const mostRows = 8
 
-// queued shows the waiting turns of one session.
-func queued(c Call, session int64, waiting []chat.Turn) (lines []string, rows [][]chat.Button) {
+// queued shows the waiting turns of one session; takes says that the running
+// turn takes words.
+func queued(c Call, session int64, waiting []chat.Turn, takes bool) (lines []string, rows [][]chat.Button) {
 	held := false
 	for i, t := range waiting {
 		line := fmt.Sprintf("#%d · %s", t.ID, clip(summary(t.Input)))
@@ -66,7 +67,11 @@ func queued(c Call, session int64, waiting []chat.Turn) (lines []string, rows []
 		}
 		lines = append(lines, line)
 		if i < mostRows {
-			rows = append(rows, []chat.Button{{Label: c.text("button_remove", "n", t.ID), Data: id("rm", t.ID)}})
+			row := []chat.Button{{Label: c.text("button_remove", "n", t.ID), Data: id("rm", t.ID)}}
+			if takes {
+				row = append(row, chat.Button{Label: c.text("button_now", "n", t.ID), Data: id("now", t.ID)})
+			}
+			rows = append(rows, row)
 		}
 	}
 	if held {

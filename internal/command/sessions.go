@@ -11,7 +11,8 @@ import (
 
 const pageSize = 10
 
-// sessions is /sessions [page]: the conversation's sessions, last used first.
+// sessions is /sessions [page]: the conversation's sessions, last used first;
+// then those that the agent keeps from elsewhere.
 func sessions(ctx context.Context, s *Set, c Call) (Result, error) {
 	page := int64(1)
 	if c.Arg != "" {
@@ -25,10 +26,15 @@ func sessions(ctx context.Context, s *Set, c Call) (Result, error) {
 		return Result{}, fmt.Errorf("read sessions: %w", err)
 	}
 	pages := int64(len(all)+pageSize-1) / pageSize
-	if len(all) == 0 {
+	var more []string
+	var takes [][]chat.Button
+	if page == 1 {
+		more, takes = foreignLines(ctx, s, c)
+	}
+	if len(all) == 0 && len(more) == 0 {
 		return c.say("sessions_none"), nil
 	}
-	page = min(page, pages)
+	page = max(1, min(page, pages))
 	from := int(page-1) * pageSize
 	shown := all[from:min(from+pageSize, len(all))]
 	lines := []string{c.text("sessions", "n", len(all))}
@@ -46,7 +52,7 @@ func sessions(ctx context.Context, s *Set, c Call) (Result, error) {
 	if pages > 1 {
 		lines = append(lines, c.text("sessions_page", "page", page, "pages", pages))
 	}
-	return notice(strings.Join(lines, "\n"), rows...), nil
+	return notice(strings.Join(append(lines, more...), "\n"), append(rows, takes...)...), nil
 }
 
 // addButton puts b into the last row while there is room in it.
@@ -72,6 +78,12 @@ func line(ctx context.Context, s *Set, c Call, one chat.Session) (string, error)
 		}
 	}
 	parts := []string{fmt.Sprintf("#%d", one.ID), s.agentTitle(one.Agent), s.workspaceName(one.Workspace), title, c.ago(time.Since(one.UsedAt))}
+	if one.Adopted {
+		parts = append(parts, c.text("session_adopted"))
+	}
+	if !one.ParkedAt.IsZero() {
+		parts = append(parts, c.text("session_parked"))
+	}
 	switch {
 	case one.ID == c.Conv.Session:
 		parts = append(parts, c.text("session_current"))

@@ -12,7 +12,8 @@ import (
 // status is /status: what is true now.
 func status(ctx context.Context, s *Set, c Call) (Result, error) {
 	lines := []string{
-		c.text("status_agent", "agent", s.agentTitle(c.Conv.Agent), "model", modelName(s, c)),
+		c.text("status_agent", "agent", s.agentTitle(c.Conv.Agent), "model", modelSetting().now(s, c)),
+		c.text("status_settings", "mode", modeSetting().now(s, c), "effort", effortSetting().now(s, c)),
 		c.text("status_workspace", "workspace", s.workspaceName(c.Conv.Workspace), "path", c.Conv.Workspace),
 	}
 	cur, _, err := current(ctx, s, c)
@@ -30,22 +31,15 @@ func status(ctx context.Context, s *Set, c Call) (Result, error) {
 	return notice(strings.Join(append(lines, more...), "\n")), nil
 }
 
-func modelName(s *Set, c Call) string {
-	if info, ok := s.Workers.Live(c.Conv.Session); ok && info.Model != "" {
-		return info.Model
-	}
-	if c.Conv.Model != "" {
-		return c.Conv.Model
-	}
-	return c.text("model_default")
-}
-
 func sessionLine(s *Set, c Call, cur chat.Session) string {
 	native := clip(chat.PlainName(cur.NativeID)) // the agent chose it
 	if native == "" {
 		native = c.text("status_no_native")
 	}
 	key := "status_asleep"
+	if !cur.ParkedAt.IsZero() {
+		key = "status_parked"
+	}
 	if _, live := s.Workers.Live(cur.ID); live {
 		key = "status_live"
 	}

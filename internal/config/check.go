@@ -111,6 +111,9 @@ func (c *Config) check() []string {
 	if !slices.Contains([]string{"reaction", "text", "off"}, c.QueueNotice) {
 		bad = append(bad, fmt.Sprintf("queue_notice: %q is not reaction, text or off", c.QueueNotice))
 	}
+	if !slices.Contains([]string{"recap", "ask"}, c.Sessions.OnLost) {
+		bad = append(bad, fmt.Sprintf("sessions.on_lost: %q is not recap or ask", c.Sessions.OnLost))
+	}
 	if !slices.Contains([]string{"", "en", "zh"}, c.Language) {
 		bad = append(bad, fmt.Sprintf("language: %q is not en or zh", c.Language))
 	}
@@ -132,6 +135,11 @@ func (c *Config) checkNumbers() []string {
 	} {
 		if d < 0 {
 			bad = append(bad, fmt.Sprintf("%s: %s is negative", path, d))
+		}
+	}
+	for path, d := range map[string]time.Duration{"start_timeout": c.StartTimeout, "load_timeout": c.LoadTimeout} {
+		if d <= 0 {
+			bad = append(bad, fmt.Sprintf("%s: %s is no limit; an agent that hangs has to be noticed", path, d))
 		}
 	}
 	slices.Sort(bad)

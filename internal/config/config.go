@@ -25,13 +25,18 @@ type Config struct {
 	QueueMax    int           `mapstructure:"queue_max"`
 	QueueNotice string        `mapstructure:"queue_notice"` // reaction, text, off
 
-	TurnTimeout time.Duration `mapstructure:"turn_timeout"` // 0 = none
-	StallNotice time.Duration `mapstructure:"stall_notice"`
-	StallStop   time.Duration `mapstructure:"stall_stop"`
-	AskTimeout  time.Duration `mapstructure:"ask_timeout"`
-	WorkerIdle  time.Duration `mapstructure:"worker_idle"` // 0 = never close an idle worker
-	WorkersMax  int           `mapstructure:"workers_max"`
-	DrainLimit  time.Duration `mapstructure:"drain_limit"`
+	StartTimeout time.Duration `mapstructure:"start_timeout"` // for an agent to begin a session
+	LoadTimeout  time.Duration `mapstructure:"load_timeout"`  // for an agent to load one
+	TurnTimeout  time.Duration `mapstructure:"turn_timeout"`  // 0 = none
+	StallNotice  time.Duration `mapstructure:"stall_notice"`
+	StallStop    time.Duration `mapstructure:"stall_stop"`
+	AskTimeout   time.Duration `mapstructure:"ask_timeout"`
+	WorkerIdle   time.Duration `mapstructure:"worker_idle"` // 0 = never close an idle worker
+	WorkersMax   int           `mapstructure:"workers_max"`
+	DrainLimit   time.Duration `mapstructure:"drain_limit"`
+
+	Sessions  Sessions  `mapstructure:"sessions"`
+	Approvals Approvals `mapstructure:"approvals"`
 
 	Log      Log      `mapstructure:"log"`
 	Web      Web      `mapstructure:"web"`
@@ -50,6 +55,18 @@ type Config struct {
 type Workspace struct {
 	Name string `mapstructure:"name"`
 	Path string `mapstructure:"path"`
+}
+
+// Sessions says what becomes of sessions.
+type Sessions struct {
+	// OnLost is what happens when an agent definitely does not know a session
+	// any more: recap (a new one begins with a recap, and that is told) or ask.
+	OnLost string `mapstructure:"on_lost"`
+}
+
+// Approvals says what people are offered when an agent asks for permission.
+type Approvals struct {
+	Always bool `mapstructure:"always"` // operators may allow a request for ever
 }
 
 // Log says what is logged and how.
@@ -101,6 +118,12 @@ type Agent struct {
 	// inherit it from the daemon.
 	Env   []string `mapstructure:"env" secret:"env"`
 	Model string   `mapstructure:"model"` // default model
+	// Mode and Effort are the defaults of what a conversation may choose.
+	Mode   string `mapstructure:"mode"`
+	Effort string `mapstructure:"effort"`
+	// Unattended allows the agent to act without asking: by a mode of its own
+	// that the owner of a chat chooses, or because it never asks.
+	Unattended bool `mapstructure:"unattended"`
 }
 
 // NamedAgent is a further agent that speaks ACP.
@@ -112,21 +135,25 @@ type NamedAgent struct {
 // Default returns the configuration of an empty file and environment.
 func Default() Config {
 	return Config{
-		DataDir:     "data",
-		BurstWindow: 150 * time.Millisecond,
-		AlbumWindow: 1500 * time.Millisecond,
-		MessageAge:  6 * time.Hour,
-		QueueMax:    50,
-		QueueNotice: "reaction",
-		StallNotice: 5 * time.Minute,
-		StallStop:   30 * time.Minute,
-		AskTimeout:  30 * time.Minute,
-		WorkerIdle:  15 * time.Minute,
-		WorkersMax:  32,
-		DrainLimit:  30 * time.Second,
-		Log:         Log{Level: "info", Format: "text"},
-		Web:         Web{Addr: "127.0.0.1:8765"},
-		Telegram:    Telegram{APIURL: "https://api.telegram.org", PollTimeout: 50 * time.Second},
+		DataDir:      "data",
+		BurstWindow:  150 * time.Millisecond,
+		AlbumWindow:  1500 * time.Millisecond,
+		MessageAge:   6 * time.Hour,
+		QueueMax:     50,
+		QueueNotice:  "reaction",
+		StartTimeout: 30 * time.Second,
+		LoadTimeout:  90 * time.Second,
+		StallNotice:  5 * time.Minute,
+		StallStop:    30 * time.Minute,
+		AskTimeout:   30 * time.Minute,
+		WorkerIdle:   15 * time.Minute,
+		WorkersMax:   32,
+		DrainLimit:   30 * time.Second,
+		Sessions:     Sessions{OnLost: "recap"},
+		Approvals:    Approvals{Always: true},
+		Log:          Log{Level: "info", Format: "text"},
+		Web:          Web{Addr: "127.0.0.1:8765"},
+		Telegram:     Telegram{APIURL: "https://api.telegram.org", PollTimeout: 50 * time.Second},
 		Agents: Agents{
 			Claude:   Agent{Command: "claude"},
 			Codex:    Agent{Command: "codex"},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -117,6 +118,9 @@ func TestEveryScalarKeyHasAVariable(t *testing.T) {
 		t.Run(f.path, func(t *testing.T) {
 			c, _ := load(t, "", f.env()+"="+value)
 			plain, _ := load(t, "")
+			if b, ok := at(plain, f.path).(bool); ok {
+				c, _ = load(t, "", f.env()+"="+fmt.Sprint(!b))
+			}
 			if reflect.DeepEqual(at(c, f.path), at(plain, f.path)) {
 				t.Errorf("%s does not change %s", f.env(), f.path)
 			}

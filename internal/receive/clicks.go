@@ -225,6 +225,8 @@ func (c *Clicks) taken(in chat.Inbound, e chat.Effect) chat.Ack {
 		key = "receive.click_allowed"
 	case chat.EffectSession:
 		key = "receive.click_session"
+	case chat.EffectAlways:
+		key = "receive.click_always"
 	case chat.EffectDeny:
 		key = "receive.click_refused"
 	case chat.EffectChoose:

@@ -40,7 +40,7 @@ func (b buttons) press(ctx context.Context, in chat.Inbound) error {
 }
 
 // once are the verbs after which no button of the message means anything.
-var once = []string{"cont", "retry", "drop", "run", "clear", "undo", "aged"}
+var once = []string{"cont", "retry", "drop", "run", "clear", "undo", "aged", "recap", "renew", "compact", "take"}
 
 // linesBack is how far back the message of a button is looked for.
 const linesBack = 200
@@ -49,7 +49,7 @@ const linesBack = 200
 // pressed; nothing when it cannot be found. The text stays as it was sent.
 func (d *desk) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
 	verb, _, _ := strings.Cut(in.Data, ":")
-	if in.Kind != chat.KindClick || (verb != "rm" && !slices.Contains(once, verb)) {
+	if in.Kind != chat.KindClick || (verb != "rm" && verb != "now" && verb != "rule" && !slices.Contains(once, verb)) {
 		return nil
 	}
 	lines, err := d.History.Lines(ctx, in.Conversation, time.Time{}, linesBack)
@@ -62,7 +62,9 @@ func (d *desk) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
 		return nil
 	}
 	part := lines[i].Part
-	part.Buttons = keep(part.Buttons, func(b chat.Button) bool { return verb == "rm" && b.Data != in.Data && d.stillWaits(ctx, b) })
+	part.Buttons = keep(part.Buttons, func(b chat.Button) bool {
+		return (verb == "rm" || verb == "now" || verb == "rule") && b.Data != in.Data && d.stillWaits(ctx, b)
+	})
 	return []chat.Out{{
 		Key: fmt.Sprintf("in/%d/unbutton", in.ID), Place: in.Place, Class: chat.OutNotice,
 		Op: chat.OpEdit, Part: part, Target: lines[i].Ref,
@@ -72,8 +74,8 @@ func (d *desk) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
 // stillWaits reports whether a button is of use: one that removes a turn is
 // not, when the turn waits no more.
 func (d *desk) stillWaits(ctx context.Context, b chat.Button) bool {
-	row, ok := strings.CutPrefix(b.Data, "rm:")
-	if !ok {
+	verb, row, _ := strings.Cut(b.Data, ":")
+	if verb != "rm" && verb != "now" {
 		return true
 	}
 	id, err := strconv.ParseInt(row, 10, 64)

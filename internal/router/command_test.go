@@ -22,7 +22,7 @@ func TestEveryCommandWorksWithoutALiveProcessAndWithoutASession(t *testing.T) {
 					"/new", "/stop", "/status", "/queue", "/queue run", "/queue clear", "/queue what", "/cancel", "/cancel 77", "/cancel x", "/sessions",
 					"/sessions 9", "/use", "/use 77", "/use x", "/undo", "/retry", "/continue", "/agent", "/agent nope", "/agent ../x", "/model", "/model large",
 					"/workspace", "/workspace nope", "/workspace ../..", "/whoami", "/help", "/start", "/approve", "/approve 3", "/deny", "/deny because",
-					"/START", "/Help", "/drop", "/run", "/clear",
+					"/START", "/Help", "/agents", "/agent claude recap", "/agent claude now", "/mode", "/mode plan", "/effort", "/effort high", "/plan", "/plan the work", "/compact", "/steer", "/steer left", "/rules", "/rules remove 3", "/rules x", "/handoff", "/take", "/take abcdef", "/now 5", "/recap", "/renew", "/renew 1", "/drop", "/run", "/clear",
 				} {
 					before := len(h.voice.texts())
 					h.say(x)
@@ -267,7 +267,7 @@ func TestCommandsCarriedOutTwiceHaveTheEffectOfOnce(t *testing.T) {
 func TestHelpListsWhatOneMayDo(t *testing.T) {
 	play(t, nil, func(t *testing.T, h *house) {
 		h.say("/help")
-		h.told("/new", "/stop", "/workspace", "Commands of Demo", "/compact /review")
+		h.told("/new", "/stop", "/workspace", "Commands of Demo", "/review")
 		h.say("/帮助") // no command: it is text
 		h.prompts("/帮助")
 		h.say("/help", func(m *chat.Message) { m.Sender.Lang = "zh-hans" })

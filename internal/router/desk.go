@@ -22,8 +22,9 @@ type desk struct {
 	board   Board
 	voice   Voice
 	notices *notices
+	agents  command.Agents
 	cfg     Config
-	wg      sync.WaitGroup // processes being closed
+	wg      sync.WaitGroup // processes being closed, words given to running turns
 }
 
 var _ command.Desk = (*desk)(nil)
@@ -36,49 +37,58 @@ type order struct {
 	session int64 // 0 = the current one
 	names   int64
 	exempt  bool // from the cap on the queue
+	steered bool // is given to the running turn: that it waits is not shown
 }
 
 // place queues a turn and returns its session, which the caller wakes.
 // chat.Full: not taken. Messages that were bound before, and a cause that has
 // made its turn, make no second one.
 func (d *desk) place(ctx context.Context, o order) (int64, error) {
+	t, err := d.queue(ctx, o)
+	return t.Session, err
+}
+
+// queue is place, and returns the turn: all of it, or its session only when it
+// was made before.
+func (d *desk) queue(ctx context.Context, o order) (chat.Turn, error) {
 	s, err := d.seat(ctx, o)
 	if err != nil {
-		return 0, err
+		return chat.Turn{}, err
 	}
+	none := chat.Turn{Session: s.sess.ID}
 	var waiting []chat.Turn
 	// In a session without a lane that replaced no other, nothing waits but
 	// what is held, and the new turn runs at once.
 	if _, busy := d.lanes.at(s.sess.ID); busy || s.conv.Previous != 0 {
 		if waiting, err = d.Turns.Queued(ctx, s.sess.ID); err != nil {
-			return 0, fmt.Errorf("read queue: %w", err)
+			return none, fmt.Errorf("read queue: %w", err)
 		}
 	}
 	if len(waiting) >= d.cfg.QueueMax && !o.exempt {
-		return 0, chat.E(chat.Full, strconv.Itoa(d.cfg.QueueMax), nil)
+		return none, chat.E(chat.Full, strconv.Itoa(d.cfg.QueueMax), nil)
 	}
 	after, err := d.predecessor(ctx, s.before)
 	if err != nil {
-		return 0, err
+		return none, err
 	}
 	ahead := d.ahead(s.sess.ID, waiting)
 	fault.Hit(fault.TurnMerging)
 	t, err := d.Turns.NewTurn(ctx, o.turn(s.sess.ID, after.ID))
 	if chat.CodeOf(err) == chat.Conflict {
 		d.cfg.Log.DebugContext(ctx, "turn made before", "inbound", o.in.ID)
-		return s.sess.ID, nil
+		return none, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("queue turn: %w", err)
+		return none, fmt.Errorf("queue turn: %w", err)
 	}
 	fault.Hit(fault.TurnMerged)
 	switch lang := d.lang(s.conv, o.in.Sender); {
 	case after.ID != 0 && len(waiting) == 0:
 		d.notices.waits(o.in, t, after, lang)
-	case ahead > 0:
-		d.notices.queued(o.in, t, ahead, lang)
+	case ahead > 0 && !o.steered:
+		d.notices.queued(o.in, t, ahead, d.Takes(t.Session), lang)
 	}
-	return s.sess.ID, nil
+	return t, nil
 }
 
 func (o order) turn(session, after int64) chat.NewTurn {
@@ -139,7 +149,7 @@ func (d *desk) seat(ctx context.Context, o order) (s seat, err error) {
 		s.before = s.conv.Session
 		s.sess, err = d.Conversations.StartSession(ctx, chat.NewSession{
 			Conversation: s.conv.ID, Agent: s.conv.Agent, Workspace: s.conv.Workspace,
-			Model: s.conv.Model, Mode: s.conv.Mode, Title: title(o.input), Cause: o.in.ID,
+			Model: s.conv.Model, Mode: s.conv.Mode, Effort: s.conv.Effort, Title: title(o.input), Cause: o.in.ID,
 		})
 		if err != nil {
 			return s, fmt.Errorf("start session: %w", err)
@@ -226,11 +236,21 @@ func (d *desk) lang(c chat.Conversation, p chat.Person) string {
 
 // Submit queues a turn that a command or a button asked for.
 func (d *desk) Submit(ctx context.Context, r command.Request) (int64, error) {
-	in := r.Input
-	for i := range in.Pieces {
-		in.Pieces[i].Speaker = speaker(r.Call.In)
+	return d.place(ctx, ordered(r))
+}
+
+// ordered is what a command asks for.
+func ordered(r command.Request) order {
+	o := order{in: r.Call.In, input: r.Input, session: r.Session, names: r.Names}
+	for i := range o.input.Pieces {
+		if !strings.HasPrefix(o.input.Pieces[i].Text, "/") { // a command of the agent's own
+			o.input.Pieces[i].Speaker = speaker(r.Call.In)
+		}
 	}
-	return d.place(ctx, order{in: r.Call.In, input: in, session: r.Session, names: r.Names})
+	if r.Bound {
+		o.inbound = []int64{r.Call.In.ID}
+	}
+	return o
 }
 
 // speaker names who speaks, where several people share a session.

@@ -38,6 +38,7 @@ type house struct {
 	voice   *voice
 	signals *signals
 	board   *board
+	agents  *agents
 	keys    atomic.Int64
 	stop    func()
 }
@@ -66,7 +67,7 @@ func open(t *testing.T, change func(*setup)) *house {
 	}
 	db, err := store.Open(t.Context(), store.Config{Dir: s.dir, Ballast: -1})
 	must(t, err)
-	h := &house{t: t, db: db, board: &board{}, signals: &signals{}, workers: &workers{live: map[int64]worker.Info{}}}
+	h := &house{t: t, db: db, board: &board{}, agents: &agents{}, signals: &signals{}, workers: &workers{live: map[int64]worker.Info{}}}
 	h.voice = &voice{outbox: db.Outbox()}
 	h.runner = &runner{db: db, voice: h.voice, hold: map[string]bool{}, gates: map[int64]chan chat.TurnState{}}
 	var inbox router.Inbox = db.Inbox()
@@ -81,9 +82,9 @@ func open(t *testing.T, change func(*setup)) *house {
 	h.router, err = router.New(t.Context(), router.Deps{
 		Ledger: router.Ledger{
 			Inbox: inbox, Turns: turns, Control: db.Turns(), Conversations: db.Sessions(),
-			Asks: db.Asks(), History: db.History(), Endings: db.Runs(),
+			Asks: db.Asks(), Rules: db.Rules(), History: db.History(), Endings: db.Runs(),
 		},
-		Runner: h.runner, Workers: h.workers, Agents: agents{}, Clicks: clicks, Board: h.board,
+		Runner: h.runner, Workers: h.workers, Agents: h.agents, Clicks: clicks, Board: h.board,
 		Voice: h.voice, Signals: h.signals,
 	}, s.cfg)
 	must(t, err)
@@ -264,6 +265,17 @@ type runner struct {
 	busy   map[int64]int
 	clash  bool
 	panics int
+	steer  func(ctx context.Context, turn int64, in chat.Input) error
+}
+
+func (r *runner) Steer(ctx context.Context, turn int64, in chat.Input) error {
+	r.mu.Lock()
+	steer := r.steer
+	r.mu.Unlock()
+	if steer == nil {
+		return chat.E(chat.Conflict, "", nil)
+	}
+	return steer(ctx, turn, in)
 }
 
 func (r *runner) Run(ctx context.Context, t chat.Turn) {
@@ -510,10 +522,10 @@ func (w *workers) Live(session int64) (worker.Info, bool) {
 	return i, ok
 }
 
-func (w *workers) Set(_ context.Context, _ int64, s chat.Settings) (chat.Applied, error) {
+func (w *workers) Set(_ context.Context, _ int64, k chat.Setting, value string) (chat.Applied, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.set = append(w.set, s)
+	w.set = append(w.set, chat.Settings{}.With(k, value))
 	if w.applied == "" {
 		return chat.AppliedReopen, w.setErr
 	}
@@ -532,19 +544,55 @@ func (w *workers) Warm(_ context.Context, s chat.Session) {
 	w.warmed = append(w.warmed, s.ID)
 }
 
-type agents struct{}
+// agents are the configured ones.
+type agents struct {
+	mu         sync.Mutex
+	can        worker.Abilities // of the demo agent
+	info       worker.Info
+	unattended bool
+	natives    []worker.Native
+}
 
-func (agents) List() []command.Agent {
+func (a *agents) change(f func(a *agents)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	f(a)
+}
+
+func (a *agents) List() []command.Agent {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	info := a.info
+	if info.Models == nil {
+		info.Models = []string{"small", "large"}
+	}
 	return []command.Agent{
-		{Name: "demo", Title: "Demo", Ready: true, Models: []string{"small", "large"}},
+		{Name: "demo", Title: "Demo", Ready: true, Info: info, Can: a.can, Unattended: a.unattended},
 		{Name: "claude", Title: "Claude", Ready: true},
 		{Name: "codex", Title: "Codex", Hint: "log in first"},
+		{Name: "wild", Title: "Wild", Ready: true, Can: worker.Abilities{worker.Resume}},
 	}
 }
 
-func (agents) Commands(agent string, _ int64) []worker.Command {
+func (a *agents) Commands(agent string, _ int64) []worker.Command {
 	if agent == "demo" {
 		return []worker.Command{{Name: "compact"}, {Name: "review"}}
 	}
 	return nil
+}
+
+func (a *agents) Natives(_ context.Context, agent, _ string) ([]worker.Native, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if agent != "demo" {
+		return nil, chat.E(chat.Unsupported, "", nil)
+	}
+	return a.natives, nil
+}
+
+func (a *agents) Terminal(agent, native string) []string {
+	if agent != "demo" {
+		return nil
+	}
+	return []string{"demo", "--resume", native}
 }

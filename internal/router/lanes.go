@@ -26,6 +26,9 @@ type Runner interface {
 	// Stop ends the turn that the session's agent runs by itself; false when
 	// there is none.
 	Stop(session int64, code chat.Code) bool
+	// Steer gives words to a running turn and waits until they are taken, or
+	// are not.
+	Steer(ctx context.Context, turn int64, in chat.Input) error
 }
 
 // Lanes runs the queued turns: one goroutine for each session that has some,

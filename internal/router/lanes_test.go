@@ -70,6 +70,8 @@ type hand func(ctx context.Context, t chat.Turn)
 func (h hand) Run(ctx context.Context, t chat.Turn) { h(ctx, t) }
 func (h hand) Stop(int64, chat.Code) bool           { return false }
 
+func (h hand) Steer(context.Context, int64, chat.Input) error { return nil }
+
 func lanesFor(t *testing.T, q *heap, run hand) *Lanes {
 	t.Helper()
 	return newLanes(t.Context(), q, run, func(chat.Turn) {}, slog.New(slog.DiscardHandler))

@@ -56,6 +56,19 @@ type QueueControl interface {
 	Hold(ctx context.Context, session int64) (int, error)
 	// Release lets the held turns of a session run.
 	Release(ctx context.Context, session int64) (int, error)
+	// Offer notes that the words of a queued turn are being given to the one
+	// that runs: it does not start meanwhile, and Release does not let it.
+	// chat.Conflict: it is not queued, or given already.
+	Offer(ctx context.Context, turn int64) error
+	// Return lets a turn run whose words were not taken.
+	Return(ctx context.Context, turn int64) error
+	// Join notes that the running turn into has taken the words of a queued
+	// one: its messages are inputs of into from now on, and it is withdrawn.
+	// chat.Conflict: it is not queued any more; nothing was written.
+	Join(ctx context.Context, turn, into int64, outs []chat.Out) error
+	// Undecided holds and returns the turns of which an earlier life of the
+	// daemon did not learn whether their words were taken.
+	Undecided(ctx context.Context) ([]chat.Turn, error)
 	// Choose notes the choice made about an interrupted or failed turn; once.
 	// chat.Conflict when one was made before.
 	Choose(ctx context.Context, turn int64, choice string) error
@@ -83,6 +96,19 @@ type Conversations interface {
 	// current becomes Previous. When it is current already nothing changes.
 	// chat.Missing: not of this conversation. chat.NoSession: lost.
 	UseSession(ctx context.Context, conversation, session int64) (chat.Session, error)
+	// Recap has the next prompt of a session carry a recap; Recapped takes that
+	// back.
+	Recap(ctx context.Context, session int64) error
+	Recapped(ctx context.Context, session int64) error
+	// Lose marks a session as lost by its agent and returns the one that takes
+	// over from it: in the conversation, and for what is queued. Losing it again
+	// finds the same one.
+	Lose(ctx context.Context, session int64) (chat.Session, error)
+	// Park notes when a session was handed over to a terminal; zero = it is back.
+	Park(ctx context.Context, session int64, at time.Time) error
+	// Natives returns the agent's own ids of all sessions of an agent in a
+	// workspace, of whichever conversation.
+	Natives(ctx context.Context, agent, workspace string) ([]string, error)
 }
 
 // Asks finds what waits for a person.

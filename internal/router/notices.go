@@ -56,15 +56,20 @@ type mark struct {
 	over  bool // the turn does not wait any more
 }
 
-// queued shows that t waits behind ahead others.
-func (n *notices) queued(in chat.Inbound, t chat.Turn, ahead int, lang string) {
+// queued shows that t waits behind ahead others; takes says that the running
+// turn takes words.
+func (n *notices) queued(in chat.Inbound, t chat.Turn, ahead int, takes bool, lang string) {
 	if n.form == NoticeOff {
 		return
+	}
+	row := []chat.Button{removeButton(t, lang)}
+	if takes {
+		row = append(row, chat.Button{Label: i18n.T(lang, "router.button_now"), Data: fmt.Sprintf("now:%d", t.ID)})
 	}
 	n.react(in, t, chat.Reply{
 		Kind: chat.ReplyNotice, Silent: true, ReplyTo: t.ReplyTo,
 		Markdown: i18n.T(lang, "router.queued", "n", ahead),
-		Buttons:  [][]chat.Button{{removeButton(t, lang)}},
+		Buttons:  [][]chat.Button{row},
 	})
 }
 

@@ -67,6 +67,7 @@ type Ledger struct {
 	Control       QueueControl
 	Conversations Conversations
 	Asks          Asks
+	Rules         command.Rules
 	History       History
 	Endings       Endings
 }
@@ -146,11 +147,11 @@ func New(ctx context.Context, d Deps, cfg Config) (*Router, error) {
 	lanes := newLanes(ctx, d.Ledger.Turns, d.Runner, func(t chat.Turn) { n.over(t.ID) }, cfg.Log)
 	k := &desk{
 		Ledger: d.Ledger, lanes: lanes, runner: d.Runner, workers: d.Workers,
-		board: d.Board, voice: d.Voice, notices: n, cfg: cfg,
+		board: d.Board, voice: d.Voice, notices: n, agents: d.Agents, cfg: cfg,
 	}
 	set, err := command.New(command.Deps{
 		Conversations: d.Ledger.Conversations, Turns: reads{d.Ledger.Turns, d.Ledger.History}, Queue: d.Ledger.Control,
-		Asks: d.Ledger.Asks, Desk: k, Workers: d.Workers, Agents: d.Agents,
+		Asks: d.Ledger.Asks, Rules: d.Ledger.Rules, Desk: k, Workers: d.Workers, Agents: d.Agents,
 	}, cfg.Commands)
 	if err != nil {
 		return nil, err
@@ -188,6 +189,7 @@ func (r *Router) Wake() {
 // Run works off stored messages until ctx ends. It begins with what a crash
 // left behind. Turns go on: they end by Drain.
 func (r *Router) Run(ctx context.Context) error {
+	r.desk.undecided(ctx)
 	r.desk.lanes.rouse(0)
 	fails := 0
 	for ctx.Err() == nil {

@@ -120,7 +120,8 @@ func (k *intake) warm(ctx context.Context, in chat.Inbound) {
 	if err != nil || c.Session == 0 {
 		return
 	}
-	if s, err := k.desk.Conversations.SessionByID(ctx, c.Session); err == nil && s.Serves(c) {
+	// What was handed over is looked at before it is opened.
+	if s, err := k.desk.Conversations.SessionByID(ctx, c.Session); err == nil && s.Serves(c) && s.ParkedAt.IsZero() {
 		k.desk.workers.Warm(ctx, s)
 	}
 }

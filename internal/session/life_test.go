@@ -363,7 +363,7 @@ func TestManagerUnderFire(t *testing.T) {
 						w.Kill()
 					}
 				case 3:
-					_, _ = b.Set(t.Context(), s.ID, chat.Settings{Model: "m"})
+					_, _ = b.Set(t.Context(), s.ID, chat.SettingModel, "m")
 				default:
 					if _, err := b.Acquire(t.Context(), s); err == nil {
 						b.Release(s.ID)

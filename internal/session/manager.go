@@ -28,9 +28,13 @@ type Config struct {
 	LoadTimeout  time.Duration // for resuming one, which may load a long history; 0 = 90 s
 	WorkerIdle   time.Duration // an idle worker is closed after it; 0 = never
 	MaxWorkers   int           // cap on live processes; 0 = none
+	Agents       Agents        // what the operator set about agents
 	// Uninvited makes the way in for turns that the session's agent starts by
 	// itself; nil drops them.
 	Uninvited func(session int64) func(ctx context.Context) (worker.Host, func(error))
+	// Opened is told what an agent said about itself when it was opened; nil =
+	// nobody is told. It must not block.
+	Opened func(agent string, i worker.Info)
 	// Waiting is told when a session has to wait because every worker is busy;
 	// nil = nobody is told. It must not block.
 	Waiting func(session int64)
@@ -69,7 +73,7 @@ type Manager struct {
 // New makes a Manager. The caller must Close it.
 func New(ledger Ledger, drivers map[string]worker.Driver, cfg Config) *Manager {
 	cfg = cfg.filled()
-	p := &pool{idleTime: cfg.WorkerIdle, log: cfg.Log, entries: map[int64]*entry{}, changed: make(chan struct{})}
+	p := &pool{idleTime: cfg.WorkerIdle, log: cfg.Log, entries: map[int64]*entry{}, changed: make(chan struct{}), falls: map[int64]fall{}}
 	if cfg.MaxWorkers > 0 {
 		p.slots = semaphore.NewWeighted(int64(cfg.MaxWorkers))
 	}
@@ -78,8 +82,9 @@ func New(ledger Ledger, drivers map[string]worker.Driver, cfg Config) *Manager {
 
 // Acquire returns the live worker of s: the one that is there, or one opened
 // by resume, or a new one. It blocks while the session's previous process is
-// closing, while it is opened by somebody else, and while the cap is reached;
-// ctx ends that. Each success needs one Release.
+// closing, while it is opened by somebody else, while the cap is reached, and
+// for a while after processes that died as soon as they were there; ctx ends
+// that. Each success needs one Release.
 //
 // chat.NoSession means that the agent definitely has lost the session; after
 // every other error the session is as good as before.
@@ -140,6 +145,9 @@ func (m *Manager) start(ctx context.Context, e *entry, patient bool) (worker.Wor
 	if err != nil {
 		return nil, err
 	}
+	if err := m.pool.recover(ctx, e.id, patient); err != nil {
+		return nil, err
+	}
 	err = m.pool.slot(ctx, patient, func() {
 		if m.cfg.Waiting != nil {
 			m.cfg.Waiting(e.id)
@@ -165,6 +173,9 @@ func (m *Manager) Release(session int64) {
 	defer m.pool.mu.Unlock()
 	if e := m.pool.entries[session]; e != nil && e.users > 0 {
 		e.users--
+		if e.phase == live && e.alive() { // it has survived a turn
+			delete(m.pool.falls, session)
+		}
 		m.pool.restLocked(e)
 	}
 }

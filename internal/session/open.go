@@ -70,16 +70,19 @@ func (o opener) call(
 	tooLate := chat.E(late, "", nil)
 	timed, cancel := context.WithTimeoutCause(ctx, limit, tooLate)
 	defer cancel()
-	w, err := guarded(timed, d, worker.Spec{
+	want := s.Wishes().Or(o.cfg.Agents.Defaults[s.Agent])
+	w, err := o.admitted(timed, d, s.Agent, worker.Spec{
 		Session: s.ID, Workspace: s.Workspace, NativeID: s.NativeID, Seed: s.Seed, Begun: begun,
-		Model: s.Model, Mode: s.Mode, Uninvited: in,
+		Model: want.Model, Mode: want.Mode, Effort: want.Effort, Uninvited: in,
 	})
 	if err != nil {
 		return nil, verdict(ctx, timed, tooLate, s, err)
 	}
+	if o.cfg.Opened != nil {
+		o.cfg.Opened(s.Agent, w.Info())
+	}
 	if id := w.NativeID(); id != "" && id != s.NativeID {
-		wishes := chat.Settings{Model: s.Model, Mode: s.Mode}
-		if err := o.ledger.Bind(context.WithoutCancel(ctx), s.ID, id, wishes); err != nil {
+		if err := o.ledger.Bind(context.WithoutCancel(ctx), s.ID, id, chat.Settings{}); err != nil {
 			// The end of the turn writes the id again.
 			o.cfg.Log.WarnContext(ctx, "native id not stored yet", "session", s.ID, "err", err)
 		}

@@ -32,6 +32,7 @@ type entry struct {
 	users  int           // turns that hold it by Acquire
 	held   int           // others that hold it: turns of the agent's own, changes of settings
 	stale  bool          // opened with settings that are no longer wanted
+	openAt time.Time     // when its process was ready
 	idleAt time.Time     // since when nobody uses it
 	timer  *time.Timer   // ends the idle time; nil when not idle
 	begun  bool          // its process is there, or about to be: it has a slot
@@ -69,6 +70,7 @@ type pool struct {
 	closing int           // workers on their way out: slots that will be free
 	turns   int           // numbers the turns that agents start
 	closed  bool
+	falls   map[int64]fall // by session: processes that died young
 }
 
 // take finds the session's entry: live (then its worker, now used by the
@@ -116,10 +118,13 @@ func (p *pool) opened(e *entry, w worker.Worker, used bool, err error) {
 	e.abort = nil
 	if err != nil {
 		e.phase, e.gone = closing, true
+		if code := chat.CodeOf(err); code == chat.Crashed || code == chat.Protocol {
+			p.fellLocked(e.id)
+		}
 		p.dropLocked(e)
 		return
 	}
-	e.w, e.phase = w, live
+	e.w, e.phase, e.openAt = w, live, time.Now()
 	p.wg.Go(func() { p.watch(e) })
 	switch {
 	case e.unwanted || p.closed:
@@ -202,6 +207,9 @@ func (p *pool) watch(e *entry) {
 func (p *pool) retireLocked(e *entry) {
 	if e.phase != live {
 		return
+	}
+	if !e.alive() && time.Since(e.openAt) < steady {
+		p.fellLocked(e.id)
 	}
 	e.phase = closing
 	e.unwind()

@@ -39,17 +39,28 @@ func (m *Manager) Count() (all, busy int) {
 	return all, busy
 }
 
-// Set changes the settings of a session and says when they apply. A live
-// worker is asked; where there is none, or it does not answer, they are stored
-// and the next open states them. After an error nothing is stored. Empty values
-// leave a setting as it is.
-func (m *Manager) Set(ctx context.Context, session int64, s chat.Settings) (chat.Applied, error) {
+// Set changes one setting of a session and says when that applies; an empty
+// value is the default. A live worker is asked; where there is none, or it does
+// not answer, the value is stored and the next open states it. After an error
+// nothing is stored. chat.Unasked: the operator does not allow the mode.
+func (m *Manager) Set(ctx context.Context, session int64, k chat.Setting, value string) (chat.Applied, error) {
+	s, err := m.open.ledger.SessionByID(ctx, session)
+	if err != nil {
+		return "", fmt.Errorf("set session %d: %w", session, err)
+	}
+	if k == chat.SettingMode && worker.Unasked(value) && !m.cfg.Agents.Unattended[s.Agent] {
+		return "", chat.E(chat.Unasked, value, nil)
+	}
+	want := s.Wishes().With(k, value)
 	e := m.pool.hold(session)
 	if e == nil {
-		return chat.AppliedReopen, m.wish(ctx, session, s)
+		return chat.AppliedReopen, m.wish(ctx, session, want)
 	}
 	defer m.pool.letGo(e)
-	applied, err := e.w.Set(ctx, s)
+	applied := chat.AppliedReopen // the agent's own default is known to the next process only
+	if v := want.Or(m.cfg.Agents.Defaults[s.Agent]).Get(k); v != "" {
+		applied, err = e.w.Set(ctx, chat.Settings{}.With(k, v))
+	}
 	switch chat.CodeOf(err) {
 	case chat.CodeNone:
 	case chat.Unsupported, chat.ModelUnknown, chat.Invalid:
@@ -58,7 +69,7 @@ func (m *Manager) Set(ctx context.Context, session int64, s chat.Settings) (chat
 		m.cfg.Log.WarnContext(ctx, "worker does not take settings", "session", session, "err", err)
 		applied = chat.AppliedReopen
 	}
-	if err := m.wish(context.WithoutCancel(ctx), session, s); err != nil {
+	if err := m.wish(context.WithoutCancel(ctx), session, want); err != nil {
 		return "", err
 	}
 	if applied == chat.AppliedReopen {
@@ -71,7 +82,7 @@ func (m *Manager) Set(ctx context.Context, session int64, s chat.Settings) (chat
 
 // wish stores what the next open of a session states.
 func (m *Manager) wish(ctx context.Context, session int64, s chat.Settings) error {
-	if err := m.open.ledger.Bind(ctx, session, "", s); err != nil {
+	if err := m.open.ledger.Wish(ctx, session, s); err != nil {
 		return fmt.Errorf("store settings of session %d: %w", session, err)
 	}
 	m.pool.mu.Lock()

@@ -15,22 +15,22 @@ func TestSettingsAreStatedAtEveryOpening(t *testing.T) {
 	t.Parallel()
 	b := setup(t, session.Config{})
 	s := b.session()
-	set := func(v chat.Settings, want chat.Applied) {
+	set := func(k chat.Setting, v string, want chat.Applied) {
 		t.Helper()
-		got, err := b.Set(t.Context(), s.ID, v)
+		got, err := b.Set(t.Context(), s.ID, k, v)
 		if err != nil || got != want {
-			t.Fatalf("set %+v: %q, %v; want %q", v, got, err, want)
+			t.Fatalf("set %s %s: %q, %v; want %q", k, v, got, err, want)
 		}
 	}
-	set(chat.Settings{Model: "small"}, chat.AppliedReopen) // nothing lives
+	set(chat.SettingModel, "small", chat.AppliedReopen) // nothing lives
 	b.say(s, "remember the word plum")
-	set(chat.Settings{Mode: "plan"}, chat.AppliedNow)
+	set(chat.SettingMode, "plan", chat.AppliedNow)
 	b.Forget(s.ID)
 	b.say(s, "hello")
 
 	b.agent.Applies(chat.AppliedReopen, nil)
 	b.acquire(s)
-	set(chat.Settings{Model: "large"}, chat.AppliedReopen)
+	set(chat.SettingModel, "large", chat.AppliedReopen)
 	if now, _ := b.agent.Live(); now != 1 {
 		t.Fatal("the running turn lost its worker")
 	}
@@ -49,18 +49,18 @@ func TestSettingsAreStatedAtEveryOpening(t *testing.T) {
 	for _, err := range []error{chat.E(chat.Crashed, "", nil), context.DeadlineExceeded} {
 		b.agent.Applies("", err)
 		b.say(s, "hello")
-		set(chat.Settings{Model: "tiny"}, chat.AppliedReopen)
+		set(chat.SettingModel, "tiny", chat.AppliedReopen)
 		b.say(s, "hello")
 		if n := len(b.agent.Opens()); b.agent.Opens()[n-1].Model != "tiny" || b.row(s).Model != "tiny" {
 			t.Errorf("after %v the model is %q", err, b.agent.Opens()[n-1].Model)
 		}
 		b.agent.Applies(chat.AppliedReopen, nil)
-		set(chat.Settings{Model: "large"}, chat.AppliedReopen)
+		set(chat.SettingModel, "large", chat.AppliedReopen)
 	}
 
 	b.say(s, "hello")
 	b.agent.Applies("", chat.E(chat.ModelUnknown, "huge", nil))
-	_, err := b.Set(t.Context(), s.ID, chat.Settings{Model: "huge"})
+	_, err := b.Set(t.Context(), s.ID, chat.SettingModel, "huge")
 	wantCode(t, err, chat.ModelUnknown)
 	if m := b.row(s).Model; m != "large" {
 		t.Errorf("a refused model was stored: %q", m)

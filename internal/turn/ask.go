@@ -24,8 +24,9 @@ func (h *host) Ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
 	}
 	defer h.asked()
 	n := h.run
-	q = complete(q, n.words.lang)
-	shown := question{q: q, digest: digest(q), agent: s.Agent, lang: n.words.lang}
+	exact := digest(q) // as the agent asks it: what we offer and in which language does not count
+	q = complete(q, n.cfg.Always)
+	shown := question{q: q, digest: exact, agent: s.Agent, lang: n.words.lang}
 	outs := n.voice.Compose(n.turn.Place, 0, "ask", chat.OutAsk, shown.replies()...)
 	a, err := n.books.Asks.Ask(context.WithoutCancel(ctx), chat.Ask{
 		Turn: n.turn.ID, Session: s.ID, Place: n.turn.Place, Asker: n.turn.By,
@@ -106,7 +107,7 @@ func (h *host) answer(ctx context.Context, a chat.Ask) (chat.Answer, error) {
 		h.mu.Lock()
 		h.told = true
 		h.mu.Unlock()
-		return a.Answer, nil
+		return forAgent(a), nil
 	case chat.AskExpired:
 		_ = n.say(fmt.Sprintf("expired/%d", a.ID),
 			n.words.notice(i18n.T(n.words.lang, "turn.expired", "time", span(n.cfg.AskTimeout))))

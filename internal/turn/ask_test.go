@@ -55,7 +55,7 @@ func (h *house) decide(id int64, option string, by chat.Person) error {
 	}
 	o := chat.Option{}
 	for _, k := range a.Question.Options {
-		if k.ID == option {
+		if k.ID == option || string(k.Effect) == option {
 			o = k
 		}
 	}

@@ -18,6 +18,7 @@ type ending struct {
 	detail string
 	err    error
 	times  int // the session failed like that, in a row
+	held   int // turns that wait behind it, and are held because of it
 }
 
 // facts are what is known about a turn whose worker is done with it.
@@ -92,6 +93,7 @@ func (n *run) end(err error) {
 // settle makes the end durable together with the last word.
 func (n *run) settle(ctx context.Context, e *ending, usage chat.Usage, tools int) {
 	e.times = n.failures.count(n.session.ID, *e)
+	e.held = n.stuck(ctx, *e)
 	outs := n.lastWord(*e, tools)
 	fault.Hit(fault.ResultReceived)
 	written := n.commit(ctx, chat.Ending{

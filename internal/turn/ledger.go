@@ -67,6 +67,8 @@ type Threads interface {
 	// Bind and Lose are described at session.Ledger.
 	Bind(ctx context.Context, session int64, nativeID string, s chat.Settings) error
 	Lose(ctx context.Context, session int64) (chat.Session, error)
+	// Park with a zero time notes that a session is back from a terminal.
+	Park(ctx context.Context, session int64, at time.Time) error
 	// Recapped notes that the agent was given the recap that the session asked
 	// for; Session.Recap is false from then on.
 	Recapped(ctx context.Context, session int64) error
@@ -79,6 +81,12 @@ type History interface {
 	Lines(ctx context.Context, conversation int64, before time.Time, limit int) ([]chat.Line, error)
 	// LastTurn returns the newest turn of a session; chat.Missing.
 	LastTurn(ctx context.Context, session int64) (chat.Turn, error)
+}
+
+// Queue is what waits behind a turn.
+type Queue interface {
+	// Hold is described at router.QueueControl.
+	Hold(ctx context.Context, session int64) (int, error)
 }
 
 // Outbox takes the edits of messages that show an ask.

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -25,15 +26,43 @@ type question struct {
 	lang   string
 }
 
-// complete gives an approval without options the two that it always has.
-func complete(q chat.Question, lang string) chat.Question {
-	if q.Kind == chat.AskApproval && len(q.Options) == 0 {
-		q.Options = []chat.Option{
-			{ID: "allow", Label: i18n.T(lang, "turn.allow"), Effect: chat.EffectAllow},
-			{ID: "deny", Label: i18n.T(lang, "turn.deny"), Effect: chat.EffectDeny},
-		}
+// complete gives an approval what it always has: an agent's own options may
+// lack some, and permissions that last are ours, whatever the agent offers.
+func complete(q chat.Question, always bool) chat.Question {
+	if q.Kind != chat.AskApproval {
+		return q
 	}
+	mine := slices.DeleteFunc(slices.Clone(q.Options), func(o chat.Option) bool { return o.Effect.Lasts() })
+	if len(mine) == 0 {
+		mine = []chat.Option{{ID: "allow", Effect: chat.EffectAllow}, {ID: "deny", Effect: chat.EffectDeny}}
+	}
+	at := slices.IndexFunc(mine, func(o chat.Option) bool { return o.Effect == chat.EffectAllow })
+	if at >= 0 {
+		lasting := []chat.Option{{ID: lastSession, Effect: chat.EffectSession}}
+		if always {
+			lasting = append(lasting, chat.Option{ID: lastAlways, Effect: chat.EffectAlways})
+		}
+		mine = slices.Insert(mine, at+1, lasting...)
+	}
+	q.Options = mine
 	return q
+}
+
+// The names of the options that are ours. The agent never hears them.
+const (
+	lastSession = "cligate:session"
+	lastAlways  = "cligate:always"
+)
+
+// forAgent is an answer as the agent hears it: a permission that lasts is ours,
+// so the agent is told to go on this once.
+func forAgent(a chat.Ask) chat.Answer {
+	ans := a.Answer
+	if ans.Effect.Lasts() {
+		o, _ := a.Question.With(chat.EffectAllow)
+		ans.Option, ans.Effect = o.ID, chat.EffectAllow
+	}
+	return ans
 }
 
 // replies are the messages that show the question. What is too long for a
@@ -187,7 +216,7 @@ func (a question) button(o chat.Option, prefix, data string) chat.Button {
 		b.Style = "primary"
 	case chat.EffectDeny:
 		b.Style = "danger"
-	case chat.EffectSession, chat.EffectChoose:
+	case chat.EffectSession, chat.EffectAlways, chat.EffectChoose:
 	}
 	return b
 }
@@ -198,6 +227,8 @@ func (a question) word(e chat.Effect) string {
 		return i18n.T(a.lang, "turn.allow")
 	case chat.EffectSession:
 		return i18n.T(a.lang, "turn.allow_session")
+	case chat.EffectAlways:
+		return i18n.T(a.lang, "turn.allow_always")
 	case chat.EffectDeny:
 		return i18n.T(a.lang, "turn.deny")
 	case chat.EffectChoose:
@@ -222,6 +253,8 @@ func outcome(a chat.Ask, lang string) string {
 		return i18n.T(lang, "turn.ask.allowed", "by", by)
 	case a.Answer.Effect == chat.EffectSession:
 		return i18n.T(lang, "turn.ask.allowed_session", "by", by)
+	case a.Answer.Effect == chat.EffectAlways:
+		return i18n.T(lang, "turn.ask.allowed_always", "by", by)
 	case a.Answer.Effect == chat.EffectDeny && said == "":
 		return i18n.T(lang, "turn.ask.denied", "by", by)
 	case a.Answer.Effect == chat.EffectDeny:

@@ -20,6 +20,7 @@ type run struct {
 	attempt chat.Attempt
 	words   words
 	host    *host
+	worker  worker.Worker // while it has the turn; the lock of seats guards it
 	clerk   *clerk
 	ctx     context.Context // of the turn; its cause says why it ended
 	stop    context.CancelCauseFunc
@@ -60,7 +61,7 @@ func (r *Runner) prepare(ctx context.Context, t chat.Turn) (*run, error) {
 
 func (r *Runner) newRun(ctx context.Context, t chat.Turn, s chat.Session, lang string) *run {
 	n := &run{
-		Runner: r, turn: t, session: s, words: words{turn: t, agent: s.Agent, lang: lang},
+		Runner: r, turn: t, session: s, words: words{turn: t, agent: s.Agent, lang: lang, can: r.cfg.Can},
 		ready: make(chan struct{}), over: make(chan struct{}),
 	}
 	n.ctx, n.stop = context.WithCancelCause(ctx)
@@ -120,7 +121,7 @@ func (n *run) drive() (err error) {
 		}
 	}()
 	err = n.try()
-	if chat.CodeOf(err) != chat.NoSession || n.host.hasActed() || n.ctx.Err() != nil {
+	if chat.CodeOf(err) != chat.NoSession || n.host.hasActed() || n.ctx.Err() != nil || n.cfg.AskLost {
 		return err
 	}
 	if err := n.replace(); err != nil {
@@ -131,6 +132,9 @@ func (n *run) drive() (err error) {
 
 // try opens the session's worker and prompts it.
 func (n *run) try() error {
+	if err := n.takeBack(); err != nil {
+		return err
+	}
 	w, err := n.sessions.Acquire(n.ctx, n.session)
 	if err != nil {
 		return fmt.Errorf("open the session's worker: %w", err)
@@ -159,6 +163,8 @@ func (n *run) try() error {
 
 func (n *run) prompt(w worker.Worker, in chat.Input) error {
 	defer n.enforce()()
+	n.seats.update(func() { n.worker = w })
+	defer n.seats.update(func() { n.worker = nil })
 	return w.Prompt(n.ctx, in, n.host)
 }
 
@@ -242,7 +248,7 @@ func (n *run) replace() error {
 	if err != nil {
 		return fmt.Errorf("move turn to session %d: %w", next.ID, err)
 	}
-	n.seats.update(func() { n.session, n.turn.Session = next, next.ID })
+	n.seats.update(func() { n.session, n.turn.Session, n.words.turn.Session = next, next.ID, next.ID })
 	n.host.moved(next)
 	n.sessions.Forget(lost.ID)
 	n.cfg.Log.WarnContext(n.ctx, "agent lost the session", "session", lost.ID, "successor", next.ID,

@@ -30,6 +30,7 @@ type Books struct {
 	Threads  Threads
 	History  History
 	Outbox   Outbox
+	Queue    Queue // nil = nothing is ever held
 }
 
 // Sessions hands out workers.
@@ -41,6 +42,9 @@ type Sessions interface {
 	Release(session int64)
 	// Live reports whether Acquire would return at once.
 	Live(session int64) (worker.Info, bool)
+	// Moved reports whether a session went on elsewhere since it was parked; an
+	// error means that nobody can tell.
+	Moved(ctx context.Context, s chat.Session) (bool, error)
 	// Forget ends the session's process, if any, and waits for that.
 	Forget(session int64)
 }
@@ -73,6 +77,10 @@ type Config struct {
 	StallNotice time.Duration // without a sign of life: tell
 	StallStop   time.Duration // without a sign of life: stop
 	AskTimeout  time.Duration // an ask is denied after it; 0 = 30 min
+	Always      bool          // operators are offered to allow a request for ever
+	AskLost     bool          // ask before a lost session is replaced
+	// Can reports whether an agent is known to have an ability; nil = none has.
+	Can func(agent string, a worker.Ability) bool
 	// Reap kills what is left of the given runners at boot, before anything
 	// else is done about their turns; nil = there is nothing to kill.
 	Reap func(ctx context.Context, runners []string) error
@@ -100,6 +108,9 @@ type Runner struct {
 func New(books Books, sessions Sessions, voice Voice, board *Board, cfg Config) *Runner {
 	if cfg.AskTimeout <= 0 {
 		cfg.AskTimeout = 30 * time.Minute
+	}
+	if cfg.Can == nil {
+		cfg.Can = func(string, worker.Ability) bool { return false }
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

@@ -8,6 +8,7 @@ import (
 
 	"cligate/internal/chat"
 	"cligate/internal/i18n"
+	"cligate/internal/worker"
 )
 
 const (
@@ -19,6 +20,7 @@ const (
 type words struct {
 	turn  chat.Turn
 	agent string
+	can   func(agent string, a worker.Ability) bool
 	lang  string
 }
 
@@ -34,6 +36,9 @@ func (w words) last(e ending, text string, tools int) []chat.Reply {
 		return []chat.Reply{w.said(text, "")}
 	}
 	end := w.notice(w.sentence(e), w.offers(e)...)
+	if e.held > 0 {
+		end.Buttons = append(end.Buttons, w.heldRow())
+	}
 	if text == "" {
 		return []chat.Reply{end}
 	}
@@ -62,11 +67,40 @@ func (w words) sentence(e ending) string {
 	if detail == "" && e.reason == chat.AgentError {
 		detail = i18n.T(w.lang, "turn.no_detail")
 	}
-	s := strings.TrimSpace(i18n.T(w.lang, "error."+string(e.reason), "agent", w.agent, "detail", detail, "id", w.errorID()))
+	key := "error." + string(e.reason)
+	if e.reason == chat.NoSession {
+		key = "turn.lost_ask"
+	}
+	if strings.Contains(i18n.T(w.lang, key), "{detail} ") {
+		detail = stopped(detail)
+	}
+	s := strings.Join(strings.FieldsFunc(i18n.T(w.lang, key, "agent", w.agent, "detail", detail, "id", w.errorID()), isBlank), " ")
 	if e.times >= sameAgain {
 		s += "\n\n" + i18n.T(w.lang, "turn.again", "n", e.times)
 	}
+	if e.held > 0 {
+		s += "\n\n" + i18n.T(w.lang, "turn.held", "n", e.held)
+	}
 	return s
+}
+
+func isBlank(r rune) bool { return r == ' ' }
+
+// stopped is a sentence with its full stop, so that another may follow.
+func stopped(s string) string {
+	if s == "" || strings.ContainsRune(".!?。!?:", []rune(s)[len([]rune(s))-1]) {
+		return s
+	}
+	return s + "."
+}
+
+// heldRow lets what was held run, or not.
+func (w words) heldRow() []chat.Button {
+	session := w.turn.Session
+	return []chat.Button{
+		{Label: i18n.T(w.lang, "turn.button.run"), Data: fmt.Sprintf("run:%d", session)},
+		{Label: i18n.T(w.lang, "turn.button.clear"), Data: fmt.Sprintf("clear:%d", session), Style: "danger"},
+	}
 }
 
 // errorID is what a user can quote and an operator finds in the log.
@@ -84,6 +118,13 @@ func (w words) offers(e ending) []chat.Button {
 		return w.buttons("cont", "retry", "drop")
 	case e.reason == chat.Crashed, e.reason == chat.TimedOut, e.reason == chat.Stalled:
 		return w.buttons("cont", "retry")
+	case e.reason == chat.NoSession:
+		return []chat.Button{
+			{Label: i18n.T(w.lang, "turn.button.renew"), Data: fmt.Sprintf("renew:%d", w.turn.ID), Style: "primary"},
+			{Label: i18n.T(w.lang, "turn.button.renew_empty"), Data: fmt.Sprintf("renew:%d:empty", w.turn.ID)},
+		}
+	case e.reason == chat.ContextFull && w.can(w.agent, worker.Compact):
+		return w.buttons("compact", "retry")
 	case e.state == chat.TurnFailed && e.reason != chat.ContextFull:
 		return w.buttons("retry")
 	}
@@ -95,7 +136,7 @@ func (w words) buttons(verbs ...string) []chat.Button {
 	for _, v := range verbs {
 		b := chat.Button{Label: i18n.T(w.lang, "turn.button."+v), Data: fmt.Sprintf("%s:%d", v, w.turn.ID)}
 		switch v {
-		case "cont":
+		case "cont", "compact":
 			b.Style = "primary"
 		case "stop":
 			b.Style = "danger"
