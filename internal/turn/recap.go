@@ -18,7 +18,7 @@ const (
 
 // The recap is read by the agent, not by people.
 const (
-	recapHead = "[Recap. Your earlier session of this conversation is gone; this is what was said in it, oldest first. " +
+	recapHead = "[Recap. This session is new; this is what was said in the conversation before it, oldest first. " +
 		"It is background: answer only what follows the recap.]"
 	recapFoot = "[End of the recap.]"
 )

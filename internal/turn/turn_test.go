@@ -38,11 +38,13 @@ type house struct {
 
 	place   chat.Place
 	session chat.Session
-	events  int // messages so far
-	sent    int // platform messages so far
+	natives []worker.Native // what the agent's own list says; nil = it keeps none
+	events  int             // messages so far
+	sent    int             // platform messages so far
 
-	mu    sync.Mutex
-	ended []chat.Turn
+	mu     sync.Mutex
+	ended  []chat.Turn
+	inputs []chat.Input // of all prompts
 }
 
 func build(t *testing.T, cfg turn.Config) *house {
@@ -55,7 +57,7 @@ func build(t *testing.T, cfg turn.Config) *house {
 	h.voice = &voice{out: h.db.Outbox()}
 	h.books = turn.Books{
 		Ledger: h.db.Runs(), Recovery: h.db.Runs(), Asks: h.db.Asks(), Threads: h.db.Sessions(),
-		History: h.db.History(), Outbox: h.db.Outbox(),
+		History: h.db.History(), Outbox: h.db.Outbox(), Queue: h.db.Turns(),
 	}
 	h.start()
 	m := h.record("hello")
@@ -77,10 +79,45 @@ func build(t *testing.T, cfg turn.Config) *house {
 	return h
 }
 
+// lister is the agent with a list of its own sessions.
+type lister struct {
+	*fake.Driver
+	h *house
+}
+
+func (l lister) Sessions(context.Context, string) ([]worker.Native, error) {
+	if l.h.natives == nil {
+		return nil, chat.E(chat.Unsupported, "", nil)
+	}
+	return l.h.natives, nil
+}
+
+// Open implements worker.Driver.
+func (l lister) Open(ctx context.Context, s worker.Spec) (worker.Worker, error) {
+	w, err := l.Driver.Open(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	return listener{w, l.h}, nil
+}
+
+// listener is a worker whose inputs are kept.
+type listener struct {
+	worker.Worker
+	h *house
+}
+
+func (l listener) Prompt(ctx context.Context, in chat.Input, host worker.Host) error {
+	l.h.mu.Lock()
+	l.h.inputs = append(l.h.inputs, in)
+	l.h.mu.Unlock()
+	return l.Worker.Prompt(ctx, in, host)
+}
+
 // start makes what a start of the daemon makes.
 func (h *house) start() {
 	h.board = &turn.Board{}
-	h.mgr = session.New(h.db.Sessions(), map[string]worker.Driver{"fake": h.agent}, session.Config{
+	h.mgr = session.New(h.db.Sessions(), map[string]worker.Driver{"fake": lister{h.agent, h}}, session.Config{
 		Uninvited: func(id int64) func(context.Context) (worker.Host, func(error)) { return h.Uninvited(id) },
 	})
 	cfg := h.cfg
