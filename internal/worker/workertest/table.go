@@ -35,17 +35,10 @@ var table = map[string]worker.Abilities{
 	"copilot": {
 		worker.Resume, worker.Interrupt, worker.Approvals, worker.Images, worker.Thoughts, worker.Tokens, worker.Compact,
 	},
-	"claude-acp": {
-		worker.Resume, worker.Interrupt, worker.Approvals, worker.Questions, worker.Models, worker.Modes, worker.Images,
-		worker.Tokens, worker.Compact,
-	},
-	"codex-acp": {
-		worker.Resume, worker.Interrupt, worker.Approvals, worker.Questions, worker.Models, worker.Modes, worker.Images,
-		worker.Tokens, worker.Compact,
-	},
 	"demo": {
 		worker.Resume, worker.Interrupt, worker.Approvals, worker.Questions, worker.Models, worker.Modes, worker.Efforts,
-		worker.Images, worker.Thoughts, worker.Tokens, worker.Cost, worker.AgentTurns, worker.Compact,
+		worker.Plans, worker.Images, worker.Thoughts, worker.Tokens, worker.Cost, worker.Window, worker.AgentTurns,
+		worker.Compact, worker.Failures,
 	},
 	"fake": {
 		worker.Resume, worker.Steer, worker.Approvals, worker.Questions, worker.Models,
