@@ -1,6 +1,9 @@
 package chat
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Conversation is the durable thing behind one place.
 type Conversation struct {
@@ -75,6 +78,53 @@ type Settings struct {
 	Model  string
 	Mode   string
 	Effort string
+}
+
+// Setting names one of them.
+type Setting string
+
+// The settings.
+const (
+	SettingModel  Setting = "model"
+	SettingMode   Setting = "mode"
+	SettingEffort Setting = "effort"
+)
+
+// Get returns the value of one setting.
+func (s Settings) Get(k Setting) string {
+	switch k {
+	case SettingModel:
+		return s.Model
+	case SettingMode:
+		return s.Mode
+	case SettingEffort:
+		return s.Effort
+	}
+	return ""
+}
+
+// With returns s with one setting changed.
+func (s Settings) With(k Setting, value string) Settings {
+	switch k {
+	case SettingModel:
+		s.Model = value
+	case SettingMode:
+		s.Mode = value
+	case SettingEffort:
+		s.Effort = value
+	}
+	return s
+}
+
+// Or returns s with the values of d where s has none.
+func (s Settings) Or(d Settings) Settings {
+	return Settings{Model: cmp.Or(s.Model, d.Model), Mode: cmp.Or(s.Mode, d.Mode), Effort: cmp.Or(s.Effort, d.Effort)}
+}
+
+// Wish returns c with its wishes changed.
+func (c Conversation) Wish(s Settings) Conversation {
+	c.Model, c.Mode, c.Effort = s.Model, s.Mode, s.Effort
+	return c
 }
 
 // Applied says when a change of settings takes effect.
