@@ -43,8 +43,10 @@ var ours = map[string][]string{
 	"worker/acp":            {"worker", "worker/attach", "worker/proc"},
 	"worker/attach":         {},
 	"worker/claude":         {"worker", "worker/attach", "worker/proc"},
+	"worker/codex":          {"worker", "worker/attach", "worker/proc", "worker/rpc"},
 	"worker/demo":           {},
 	"worker/fake":           {"worker"},
+	"worker/rpc":            {"worker/proc"},
 	"worker/workertest":     {"worker", "worker/proc", "worker/proc/runner"},
 }
 

@@ -45,6 +45,7 @@ func play(part string, args []string) {
 		playTree(args)
 	case "spawn": // a child in a session of its own for every line
 		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+			_ = os.Setenv("SPAWN_MARK", in.Text())
 			background("sleep", &syscall.SysProcAttr{Setsid: true})
 			fmt.Println("spawned")
 		}
@@ -109,7 +110,7 @@ func background(part string, attr *syscall.SysProcAttr) {
 	c := exec.Command("/proc/self/exe", "play", part)
 	c.SysProcAttr = attr
 	if attr != nil {
-		c.Env = []string{quickExit}
+		c.Env = []string{quickExit, "SPAWN_MARK=" + os.Getenv("SPAWN_MARK")}
 	}
 	_ = c.Start()
 }

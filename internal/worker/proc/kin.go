@@ -2,6 +2,7 @@ package proc
 
 import (
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,10 +32,25 @@ func (p *Process) Kin() Kin {
 // leave its tools running. spare tells by a process's arguments which are to
 // live; nil = none. It does not wait for anything to end by itself.
 func (k Kin) EndYounger(spare func(args []string) bool) int {
+	return k.end(func(pid int) bool { return spare == nil || !spare(arguments(pid)) })
+}
+
+// EndMarked kills those of them whose environment has one of the entries, each
+// "NAME=value". It is for an agent that serves several sessions and marks the
+// tools of each.
+func (k Kin) EndMarked(entries ...string) int {
+	return k.end(func(pid int) bool {
+		env := list(pid, "environ")
+		return slices.ContainsFunc(entries, func(e string) bool { return slices.Contains(env, e) })
+	})
+}
+
+// end kills the younger ones that are meant.
+func (k Kin) end(meant func(pid int) bool) int {
 	seen := map[int]bool{}
 	runner.Exterminate(func() (found []runner.Entry) {
 		for _, e := range runner.Descendants(k.root) {
-			if start, old := k.had[e.PID]; old && start == e.Start || spare != nil && spare(arguments(e.PID)) {
+			if start, old := k.had[e.PID]; old && start == e.Start || !meant(e.PID) {
 				continue
 			}
 			seen[e.PID] = true
@@ -46,8 +62,11 @@ func (k Kin) EndYounger(spare func(args []string) bool) int {
 }
 
 // arguments are a process's, program first; none when it is gone.
-func arguments(pid int) []string {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
+func arguments(pid int) []string { return list(pid, "cmdline") }
+
+// list reads a list of strings that the system keeps about a process.
+func list(pid int, what string) []string {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/" + what)
 	if err != nil || len(b) == 0 {
 		return nil
 	}

@@ -44,4 +44,31 @@ func TestOnlyWhatCameLaterIsEnded(t *testing.T) {
 	spawn() // and the agent goes on
 }
 
+func TestOnlyWhatIsMarkedIsEnded(t *testing.T) {
+	s, _ := starter(t)
+	p := start(t, s, playing("spawn"))
+	lines := bufio.NewScanner(p)
+	spawn := func(mark string) {
+		t.Helper()
+		if _, err := fmt.Fprintln(p, mark); err != nil {
+			t.Fatal(err)
+		}
+		if !lines.Scan() {
+			t.Fatal("the agent is gone")
+		}
+	}
+	spawn("mine") // an earlier turn's
+	kin := p.Kin()
+	for _, mark := range []string{"mine", "other", "mine too", "mine"} {
+		spawn(mark)
+	}
+	if n := kin.EndMarked(); n != 0 {
+		t.Errorf("without a mark %d were killed", n)
+	}
+	if n := kin.EndMarked("SPAWN_MARK=mine"); n != 2 {
+		t.Errorf("%d were killed, want 2", n)
+	}
+	eventually(t, 2*time.Second, "those gone", func() bool { return len(survivors(tree(p))) == 4 }) // the agent, and three more
+}
+
 func tree(p *Process) []runner.Entry { return runner.Descendants(p.control.pid) }
