@@ -36,6 +36,9 @@ var agentKinds = []struct {
 	config      func(c config.Agents) config.Agent
 }{
 	{"claude", "Claude Code", openClaude, func(c config.Agents) config.Agent { return c.Claude }},
+	{"gemini", "Gemini CLI", openPreset("gemini"), func(c config.Agents) config.Agent { return c.Gemini }},
+	{"qwen", "Qwen Code", openPreset("qwen"), func(c config.Agents) config.Agent { return c.Qwen }},
+	{"copilot", "Copilot CLI", openPreset("copilot"), func(c config.Agents) config.Agent { return c.Copilot }},
 	{"demo", "Demo agent", openDemo, func(c config.Agents) config.Agent { return c.Demo }},
 }
 
@@ -45,6 +48,15 @@ func openClaude(c config.Agent, _ string, s *proc.Starter, log *slog.Logger) (wo
 		return nil, fmt.Errorf("agents.claude: %w", err)
 	}
 	return claude.New(cfg, s, log), nil
+}
+
+// openPreset makes the driver of an agent that speaks ACP and of which is known
+// how. The operator's arguments follow those that make it speak.
+func openPreset(name string) func(config.Agent, string, *proc.Starter, *slog.Logger) (worker.Driver, error) {
+	return func(c config.Agent, _ string, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {
+		preset, _ := acp.Preset(name)
+		return openACP(name, c.Command, append(slices.Clone(preset.Args), c.Args...), c.Env, s, log)
+	}
 }
 
 // openDemo starts this same binary as the demo agent, unless the operator

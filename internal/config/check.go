@@ -94,7 +94,7 @@ var (
 
 // Builtin are the fixed agent keys, in the order in which a default is looked
 // for.
-var Builtin = []string{"claude", "codex", "gemini", "opencode", "demo"}
+var Builtin = []string{"claude", "codex", "gemini", "opencode", "qwen", "copilot", "demo"}
 
 // check returns every problem of a complete configuration.
 func (c *Config) check() []string {
@@ -229,11 +229,9 @@ func (c *Config) checkAgents() []string {
 			}
 		}
 	}
-	env("agents.claude", c.Agents.Claude)
-	env("agents.codex", c.Agents.Codex)
-	env("agents.gemini", c.Agents.Gemini)
-	env("agents.opencode", c.Agents.OpenCode)
-	env("agents.demo", c.Agents.Demo)
+	for _, a := range c.Agents.builtin() {
+		env("agents."+a.name, *a.agent)
+	}
 	for i, a := range c.Agents.More {
 		at := fmt.Sprintf("agents.more[%d]", i)
 		if !nameRule.MatchString(a.Name) || slices.Contains(names, a.Name) {

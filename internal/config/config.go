@@ -106,8 +106,29 @@ type Agents struct {
 	Codex    Agent        `mapstructure:"codex"`
 	Gemini   Agent        `mapstructure:"gemini"`
 	OpenCode Agent        `mapstructure:"opencode"`
+	Qwen     Agent        `mapstructure:"qwen"`
+	Copilot  Agent        `mapstructure:"copilot"`
 	Demo     Agent        `mapstructure:"demo"`
 	More     []NamedAgent `mapstructure:"more"`
+}
+
+// keyed is an agent under a fixed key.
+type keyed struct {
+	name  string
+	agent *Agent
+}
+
+// builtin are the agents under fixed keys.
+func (a *Agents) builtin() []keyed {
+	return []keyed{
+		{"claude", &a.Claude},
+		{"codex", &a.Codex},
+		{"gemini", &a.Gemini},
+		{"opencode", &a.OpenCode},
+		{"qwen", &a.Qwen},
+		{"copilot", &a.Copilot},
+		{"demo", &a.Demo},
+	}
 }
 
 // Agent is how one coding agent is started.
@@ -159,6 +180,8 @@ func Default() Config {
 			Codex:    Agent{Command: "codex"},
 			Gemini:   Agent{Command: "gemini"},
 			OpenCode: Agent{Command: "opencode"},
+			Qwen:     Agent{Command: "qwen"},
+			Copilot:  Agent{Command: "copilot"},
 		},
 	}
 }

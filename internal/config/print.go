@@ -38,8 +38,8 @@ func (c Config) Redacted() Config {
 		bots[i] = b
 	}
 	c.TelegramBots = bots
-	for _, a := range []*Agent{&c.Agents.Claude, &c.Agents.Codex, &c.Agents.Gemini, &c.Agents.OpenCode, &c.Agents.Demo} {
-		env(a)
+	for _, a := range c.Agents.builtin() {
+		env(a.agent)
 	}
 	more := make([]NamedAgent, len(c.Agents.More))
 	for i, a := range c.Agents.More {
@@ -56,7 +56,10 @@ func (c Config) Secrets() []string {
 	for _, b := range c.TelegramBots {
 		out = append(out, b.Token, b.Proxy)
 	}
-	agents := []Agent{c.Agents.Claude, c.Agents.Codex, c.Agents.Gemini, c.Agents.OpenCode, c.Agents.Demo}
+	var agents []Agent
+	for _, a := range c.Agents.builtin() {
+		agents = append(agents, *a.agent)
+	}
 	for _, a := range c.Agents.More {
 		agents = append(agents, a.Agent)
 	}
