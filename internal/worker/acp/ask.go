@@ -19,9 +19,6 @@ func (d *desk) permission(ctx context.Context, r request) (any, *rpcError) {
 		return nil, &rpcError{Code: codeInternal, Message: "unreadable request"}
 	}
 	cancelled := permitted{Outcome: outcome{Outcome: "cancelled"}}
-	if d.session.cfg.CancelsByNo {
-		cancelled = p.choose(chat.Answer{Effect: chat.EffectDeny})
-	}
 	t := d.asking(r)
 	if t == nil {
 		return cancelled, nil

@@ -42,13 +42,6 @@ func (a *asks) end(id string) {
 	}
 }
 
-// pending is how many questions wait for an answer.
-func (a *asks) pending() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return len(a.open)
-}
-
 // wait waits until every answer has been written, or could not be; nothing is
 // asked any more then.
 func (a *asks) wait() {

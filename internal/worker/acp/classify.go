@@ -112,7 +112,7 @@ func (s *session) openError(ctx context.Context, err error, late chat.Code) erro
 		switch {
 		case id == "" || !s.cfg.lost(e, id, true):
 			return e.coded(s.cfg)
-		case len(s.cfg.Store.find(s.cfg, id)) > 0: // it is there, for another folder or unreadable
+		case s.cfg.Store.holds(s.cfg.Store.find(s.cfg, id)): // it is there, for another folder or unreadable
 			return chat.E(chat.AgentError, i18n.T(i18n.Default, "acp.elsewhere", "agent", s.cfg.Name), e)
 		}
 		return chat.E(chat.NoSession, "", e)

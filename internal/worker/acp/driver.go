@@ -17,8 +17,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -129,6 +131,9 @@ func (d *Driver) learn(i worker.Info) {
 
 // Open starts the agent and makes or loads the session.
 func (d *Driver) Open(ctx context.Context, s worker.Spec) (worker.Worker, error) {
+	if s.NativeID != "" {
+		d.cfg.Store.sweep(d.cfg, s.NativeID, d.log) // the start already may cost the session
+	}
 	p, err := d.launch(ctx, s.Workspace)
 	if err != nil {
 		return nil, err
@@ -148,7 +153,7 @@ func (d *Driver) launch(ctx context.Context, dir string) (*proc.Process, error) 
 		return nil, chat.E(chat.NotInstalled, cmp.Or(d.cfg.Install, d.cfg.Command), err)
 	}
 	p, err := d.starter.Start(ctx, proc.Spec{
-		Path: d.cfg.program(path), Args: d.cfg.Args, Dir: dir, Env: proc.BuildEnv(d.cfg.Env...),
+		Path: d.cfg.program(path), Args: d.cfg.Args, Dir: dir, Env: d.env(),
 	})
 	switch {
 	case err == nil:
@@ -159,6 +164,40 @@ func (d *Driver) launch(ctx context.Context, dir string) (*proc.Process, error) 
 		return nil, chat.E(chat.NotInstalled, cmp.Or(d.cfg.Install, d.cfg.Command), err)
 	}
 	return nil, chat.E(chat.StartTimeout, "", err)
+}
+
+// env is what a process is given.
+func (d *Driver) env() []string {
+	env := proc.BuildEnv(d.cfg.Env...)
+	name := d.cfg.Variable
+	if name == "" || slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
+		return env
+	}
+	file, err := d.cfg.defaults()
+	if err != nil {
+		d.log.Warn("the agent goes without our defaults", "err", err)
+		return env
+	}
+	return append(env, name+"="+file)
+}
+
+// defaults writes the file of defaults, unless it is there.
+func (c Config) defaults() (string, error) {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("find a folder for defaults: %w", err)
+	}
+	file := filepath.Join(dir, "cligate", c.Name+"-defaults.json")
+	if old, err := os.ReadFile(file); err == nil && string(old) == c.Defaults {
+		return file, nil
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", fmt.Errorf("make a folder for defaults: %w", err)
+	}
+	if err := os.WriteFile(file, []byte(c.Defaults), 0o600); err != nil {
+		return "", fmt.Errorf("write defaults: %w", err)
+	}
+	return file, nil
 }
 
 // program is the program to start for the one that was found. A script that

@@ -161,7 +161,7 @@ type tokens struct {
 type prompted struct {
 	StopReason string  `json:"stopReason"`
 	Usage      *tokens `json:"usage"`
-	Meta struct {
+	Meta       struct {
 		Quota struct {
 			Tokens struct {
 				In  int64 `json:"input_tokens"`

@@ -23,9 +23,10 @@ type Quirks struct {
 	Noise []string
 	// UsageSums says that the reported usage grows over the session.
 	UsageSums bool
-	// CancelsByNo says that a cancelled approval breaks the agent's memory: it
-	// is denied, and only what comes after that is cancelled.
-	CancelsByNo bool
+	// Reloads says that a turn which did not end well leaves the agent's memory
+	// in a state that its model refuses: the session is loaded anew before the
+	// next one.
+	Reloads bool
 	// Drains says that the agent asks, between two tools, for words that came
 	// meanwhile.
 	Drains bool
@@ -42,6 +43,9 @@ type Quirks struct {
 	Native []string
 	// Store is how the agent keeps its sessions, where that must be known.
 	Store store
+	// Defaults are settings of the agent's that its users can change; Variable
+	// names a file of them.
+	Defaults, Variable string
 }
 
 // Preset returns what is known about an agent by name. The operator's own
@@ -76,12 +80,21 @@ func gemini() Config {
 		Env:     []string{"GEMINI_*", "GOOGLE_*", "GEMINI_CLI_NO_RELAUNCH=true"},
 		Install: i18n.T(i18n.Default, "acp.gemini_install"), Login: i18n.T(i18n.Default, "acp.gemini_login"),
 		Quirks: Quirks{
-			Can:         worker.Abilities{worker.Models, worker.Modes, worker.Thoughts, worker.Tokens, worker.Failures},
-			Lost:        []string{"Invalid session identifier", "No previous sessions found for this project"},
-			Noise:       []string{"[MODE_UPDATE] "},
-			CancelsByNo: true,
-			Terminal:    []string{"--resume"},
-			Store:       store{Home: "GEMINI_CLI_HOME", Files: ".gemini/tmp/*/chats/session-*-$ID.json*", Minutes: true},
+			Can: worker.Abilities{
+				worker.Models, worker.Modes, worker.Documents, worker.Thoughts, worker.Tokens, worker.Failures, worker.KeepsStopped,
+			},
+			Lost:     []string{"Invalid session identifier", "No previous sessions found for this project"},
+			Noise:    []string{"[MODE_UPDATE] "},
+			Reloads:  true,
+			Terminal: []string{"--resume"},
+			Store: store{
+				Home: "GEMINI_CLI_HOME", Files: ".gemini/tmp/*/chats/session-*-$ID.json*", Minutes: true,
+				Context: "<session_context>",
+			},
+			// At each start it throws away sessions in which nothing was said
+			// yet, also those that another process has just begun.
+			Variable: "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
+			Defaults: `{"general":{"sessionRetention":{"enabled":false}}}`,
 		},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -31,6 +32,7 @@ type session struct {
 	now      inUse
 	takes    takes
 	sums     sums
+	doubted  bool // see Quirks.Reloads
 }
 
 // id is the session id that the agent gave.
@@ -67,11 +69,38 @@ func (s *session) ownModel(model string) bool {
 	return s.menus.own(model)
 }
 
-// begin is called when a turn begins.
-func (s *session) begin() {
+// begin makes the session fit for a turn.
+func (s *session) begin(ctx context.Context) error {
+	s.mu.Lock()
+	doubted := s.doubted
+	s.mu.Unlock()
+	if doubted {
+		if err := s.reload(ctx); err != nil {
+			return err
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.doubted = false
 	s.sums.begin()
+	return nil
+}
+
+// doubt is called after a turn that did not end well.
+func (s *session) doubt() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.doubted = s.cfg.Reloads
+}
+
+// reload makes the agent read the session anew.
+func (s *session) reload(ctx context.Context) error {
+	i := s.about()
+	want := chat.Settings{Mode: i.Mode, Model: i.Model, Effort: i.Effort}
+	if err := s.enter(ctx, s.id(), want); err != nil {
+		return fmt.Errorf("load the session anew: %w", err)
+	}
+	return nil
 }
 
 // take takes in what an update says about the session, and reports false for
@@ -128,16 +157,25 @@ func (s *session) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.spec.NativeID != "" && !said.Capabilities.Load {
+		return chat.E(chat.NoSession, "", errors.New("the agent cannot load sessions"))
+	}
+	s.mu.Lock()
+	s.version, s.takes = said.Agent.Version, s.cfg.takes(said)
+	s.mu.Unlock()
+	return s.enter(ctx, s.spec.NativeID, chat.Settings{Mode: s.spec.Mode, Model: s.spec.Model, Effort: s.spec.Effort})
+}
+
+// enter makes a session, or loads the one of that id.
+func (s *session) enter(ctx context.Context, id string, want chat.Settings) error {
 	limit, cancel := context.WithTimeoutCause(ctx, s.cfg.LoadTimeout, errLate)
 	defer cancel()
-	id, load := s.spec.NativeID, s.spec.NativeID != ""
-	ask, method, late := openSession{Dir: s.spec.Workspace, Servers: []struct{}{}}, "session/new", chat.StartTimeout
+	load := id != ""
+	ask, method, late := openSession{SessionID: id, Dir: s.spec.Workspace, Servers: []struct{}{}}, "session/new", chat.StartTimeout
 	if load {
-		if !said.Capabilities.Load {
-			return chat.E(chat.NoSession, "", errors.New("the agent cannot load sessions"))
-		}
-		ask.SessionID, method, late = id, "session/load", chat.LoadTimeout
+		method, late = "session/load", chat.LoadTimeout
 		s.cfg.Store.clear(limit, s.cfg, id, s.log)
+		defer s.cfg.Store.sweep(s.cfg, id, s.log)
 	}
 	raw, err := s.conn.call(limit, method, ask)
 	if err != nil {
@@ -147,18 +185,15 @@ func (s *session) open(ctx context.Context) error {
 	if err != nil {
 		return chat.E(chat.Protocol, "", err)
 	}
-	if !load {
-		id = o.SessionID
-	}
+	id = cmp.Or(id, o.SessionID)
 	if id == "" {
 		return chat.E(chat.Protocol, "", errors.New("the agent gave no session id"))
 	}
 	s.mu.Lock()
-	s.native, s.version, s.takes = id, said.Agent.Version, s.cfg.takes(said)
-	s.sums.loaded = load
+	s.native, s.sums.loaded = id, load
 	s.learn(o)
 	s.mu.Unlock()
-	if err := s.setup(ctx); err != nil {
+	if err := s.setup(ctx, want); err != nil {
 		return err
 	}
 	if load && !s.cfg.ReplayInLoad {
@@ -194,8 +229,8 @@ func (s *session) settle(ctx context.Context) {
 // setup brings the session into the wished mode, model and effort. The mode is
 // always stated: an agent may begin in one that asks nobody, also when it
 // loads a session.
-func (s *session) setup(ctx context.Context) error {
-	if err := s.setupMode(ctx); err != nil {
+func (s *session) setup(ctx context.Context, want chat.Settings) error {
+	if err := s.setupMode(ctx, want.Mode); err != nil {
 		return err
 	}
 	for _, o := range s.cfg.Options {
@@ -207,7 +242,7 @@ func (s *session) setup(ctx context.Context) error {
 			return err
 		}
 	}
-	if wish := s.spec.Model; wish != "" && wish != s.about().Model && !s.ownModel(wish) {
+	if wish := want.Model; wish != "" && wish != s.about().Model && !s.ownModel(wish) {
 		err := s.change(ctx, wish, s.modelChange)
 		if chat.CodeOf(err) == chat.Unsupported { // no session of it can have that model
 			return chat.E(chat.ModelUnknown, wish, err)
@@ -216,14 +251,14 @@ func (s *session) setup(ctx context.Context) error {
 			return err
 		}
 	}
-	if wish := s.spec.Effort; wish != "" && wish != s.about().Effort {
+	if wish := want.Effort; wish != "" && wish != s.about().Effort {
 		return s.change(ctx, wish, s.effortChange)
 	}
 	return nil
 }
 
-func (s *session) setupMode(ctx context.Context) error {
-	wish := cmp.Or(s.spec.Mode, s.cfg.Mode)
+func (s *session) setupMode(ctx context.Context, wish string) error {
+	wish = cmp.Or(wish, s.cfg.Mode)
 	if wish == "" {
 		s.mu.Lock()
 		wish = s.menus.asks(s.now.mode)

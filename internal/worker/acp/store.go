@@ -1,12 +1,16 @@
 package acp
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,9 +20,15 @@ import (
 // store is where an agent keeps its sessions. The driver looks there only for
 // what it cannot learn in another way.
 type store struct {
-	Home    string // the variable that names the folder instead of HOME
-	Files   string // pattern of a session's files below that; $ID is the id's beginning
-	Minutes bool   // a file is named by the minute of its making, and a load makes one of the same kind
+	Home  string // the variable that names the folder instead of HOME
+	Files string // pattern of a session's files below that; $ID is the id's beginning
+	// Minutes says that a file is named by the minute of its making, and that a
+	// load makes one more, without content. The agent would write it into the
+	// very file that it is to load, and take that for the whole; and when it
+	// starts it throws away all files of a session of which one is empty.
+	Minutes bool
+	// Context is the beginning of a message that is in every file and nobody's.
+	Context string
 }
 
 // shortID is how much of an id is in a file's name.
@@ -45,25 +55,47 @@ func (s store) find(cfg Config, id string) []string {
 	return found
 }
 
-// clear makes a session fit to be loaded. An agent that names files by the
-// minute would write the beginning of a new session into the very file that it
-// is to load, and take that for the whole: the file gets an earlier name. Where
-// that cannot be done the minute is waited for.
+// holds reports whether any of files has something of a conversation in it.
+func (s store) holds(files []string) bool {
+	return slices.ContainsFunc(files, s.content)
+}
+
+// sweep removes files of a session in which nothing is, if another one holds
+// the session.
+func (s store) sweep(cfg Config, id string, log *slog.Logger) {
+	files := s.find(cfg, id)
+	if !s.Minutes || len(files) < 2 || !s.holds(files) {
+		return
+	}
+	for _, f := range files {
+		if s.content(f) {
+			continue
+		}
+		if err := os.Remove(f); err != nil {
+			log.Warn("empty session file of the agent stays", "err", err)
+		}
+	}
+}
+
+// clear makes a session fit to be loaded: a file that is named by this minute
+// gets an earlier name. Where that cannot be done the minute is waited for.
 func (s store) clear(ctx context.Context, cfg Config, id string, log *slog.Logger) {
 	const layout = "2006-01-02T15-04"
 	if !s.Minutes {
 		return
 	}
+	s.sweep(cfg, id, log)
 	now := time.Now().UTC()
-	for _, t := range []time.Time{now, now.Add(time.Minute)} { // the minute may end meanwhile
-		for _, f := range s.find(cfg, id) {
-			dir, name := filepath.Split(f)
-			if !strings.Contains(name, t.Format(layout)) {
+	for _, f := range s.find(cfg, id) {
+		dir, name := filepath.Split(f)
+		for _, t := range []time.Time{now, now.Add(time.Minute)} { // it may end meanwhile
+			was := t.Format(layout)
+			if !strings.Contains(name, was) {
 				continue
 			}
-			err := s.rename(dir, name, t.Format(layout), t.Add(-2*time.Minute).Format(layout))
+			err := rename(dir, name, was, t.Add(-2*time.Minute).Format(layout))
 			if err == nil {
-				continue
+				break
 			}
 			log.WarnContext(ctx, "session file of the agent keeps its name; waiting for the next minute", "err", err)
 			select {
@@ -76,10 +108,63 @@ func (s store) clear(ctx context.Context, cfg Config, id string, log *slog.Logge
 }
 
 // rename never replaces a file.
-func (store) rename(dir, name, was, is string) error {
+func rename(dir, name, was, is string) error {
 	to := filepath.Join(dir, strings.Replace(name, was, is, 1))
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
 		return errors.Join(fs.ErrExist, err)
 	}
 	return os.Rename(filepath.Join(dir, name), to)
+}
+
+// content reports whether a file has something of a conversation in it. What
+// cannot be read or understood counts as that.
+func (s store) content(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return true
+	}
+	defer f.Close()
+	lines := proc.NewLineReader(f, 0)
+	for {
+		line, err := lines.Next()
+		if err != nil {
+			return !errors.Is(err, io.EOF)
+		}
+		if line.Cut || len(bytes.TrimSpace(line.Data)) > 0 && s.says(line.Data) {
+			return true
+		}
+	}
+}
+
+// record is a line of a session's file: a message, a change, or what the file
+// is.
+type record struct {
+	ID      string `json:"sessionId"`
+	Changes *struct {
+		Messages []kept `json:"messages"`
+	} `json:"$set"`
+	kept
+}
+
+// kept is a message as it is kept.
+type kept struct {
+	Type    string          `json:"type"`
+	Content json.RawMessage `json:"content"`
+}
+
+// says reports whether a line has something of a conversation in it.
+func (s store) says(line []byte) bool {
+	var r record
+	if json.Unmarshal(line, &r) != nil {
+		return true
+	}
+	if r.Type != "" {
+		return true
+	}
+	if r.Changes == nil {
+		return r.ID == ""
+	}
+	return slices.ContainsFunc(r.Changes.Messages, func(m kept) bool {
+		return m.Type != "user" || !bytes.Contains(m.Content, []byte(s.Context))
+	})
 }

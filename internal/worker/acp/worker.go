@@ -39,7 +39,9 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 		return err
 	}
 	defer w.desk.finish(t)
-	w.session.begin()
+	if err := w.session.begin(ctx); err != nil {
+		return err
+	}
 	ask := prompt{SessionID: w.NativeID(), Prompt: blocks}
 	t.emit(chat.Event{Kind: chat.EventSession, Text: ask.SessionID})
 	answer, err := w.session.conn.send(ctx, "session/prompt", ask)
@@ -51,7 +53,11 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 	if ctx.Err() != nil && !errors.Is(err, errGone) && !settled(err) {
 		w.cancel(t, answer)
 	}
-	return w.ended(ctx, t, raw, err)
+	err = w.ended(ctx, t, raw, err)
+	if err != nil {
+		w.session.doubt()
+	}
+	return err
 }
 
 // settled reports whether the result of a wait is the agent's answer.
@@ -63,13 +69,9 @@ func settled(err error) bool {
 // cancel ends the running turn natively: open questions are answered, the agent
 // is told, and if it does not end the turn in time its process is ended.
 func (w *Worker) cancel(t *turn, answer <-chan incoming) {
-	asked := t.asks.pending()
 	t.mute()
 	ctx, stop := context.WithTimeoutCause(context.WithoutCancel(t.ctx), w.session.cfg.Grace, errLate)
 	defer stop()
-	if asked > 0 && w.session.cfg.CancelsByNo && w.swallow(ctx, t, answer) {
-		return
-	}
 	err := w.session.conn.note(ctx, "session/cancel", cancelNote{SessionID: w.NativeID()})
 	if err == nil {
 		if _, err = w.session.conn.wait(ctx, answer); settled(err) {
@@ -78,26 +80,6 @@ func (w *Worker) cancel(t *turn, answer <-chan incoming) {
 	}
 	w.session.log.Warn("agent does not end its turn; its process is ended", "err", err)
 	_ = w.session.conn.proc.Close()
-}
-
-// swallow waits until the agent has taken a denial into its memory, which the
-// next thing that it says shows, and reports whether the turn ended over that.
-func (w *Worker) swallow(ctx context.Context, t *turn, answer <-chan incoming) bool {
-	ctx, stop := context.WithTimeout(ctx, w.session.cfg.Grace*2/3)
-	defer stop()
-	t.asks.wait()
-	select {
-	case <-w.session.heard: // an older token
-	default:
-	}
-	select {
-	case <-w.session.heard:
-	case <-answer:
-		return true
-	case <-ctx.Done():
-	case <-w.session.conn.ctx.Done():
-	}
-	return false
 }
 
 // ended turns the end of a prompt into the turn's result.
