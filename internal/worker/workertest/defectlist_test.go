@@ -280,6 +280,7 @@ func callDefects() []defect {
 		{"ItsSessionsAreListed", "none", "is not in", func(b *broken) { b.list = func([]worker.Native) []worker.Native { return nil } }},
 		{"ATerminalCanTakeOver", "any session", "goes on by", func(b *broken) { b.line = func(l []string) []string { return l[:1] } }},
 		{"AClosedWorkerDoesNothing", "it answers", "answered", hopeful},
+		{"AClosedWorkerDoesNothing", "a process is left", "processes are left", littered},
 		{"AClosedWorkerDoesNothing", "a goroutine is left", "goroutines are left", func(b *broken) {
 			b.prompt = func(w *brokenWorker, ctx context.Context, in chat.Input, h worker.Host) error {
 				go func() { <-make(chan struct{}) }() // never ends: that is the defect

@@ -66,7 +66,14 @@ func Run(t *testing.T, k Kit) {
 	if len(hidden) > 0 {
 		t.Logf("not shown: %s", strings.Join(hidden, ", "))
 	}
-	if left := k.left(); len(left) > 0 {
+	k.wantNoProcess(t)
+}
+
+// wantNoProcess checks that nothing is left of what the driver started.
+func (k Kit) wantNoProcess(t *testing.T) {
+	t.Helper()
+	var left []string
+	if !eventually(min(2*time.Second, patience()), func() bool { left = k.left(); return len(left) == 0 }) {
 		t.Errorf("processes are left: %q", left)
 	}
 }
@@ -79,6 +86,7 @@ func (k Kit) try(t *testing.T, r rule) (why string) {
 	}
 	t.Run(r.name, func(t *testing.T) {
 		wantNoGoroutine(t)
+		t.Cleanup(func() { k.wantNoProcess(t) }) // when everything is closed
 		k.dir = k.workspace(t)
 		r.test(t, k)
 	})
