@@ -47,6 +47,7 @@ type File struct {
 	Kind Kind
 	MIME string // image/png, image/jpeg, image/gif, image/webp or application/pdf
 	Data []byte
+	Path string // where it lies, for agents that fetch it themselves
 }
 
 var pictures = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
@@ -82,7 +83,7 @@ func load(path string, l Limits, room int64) (File, bool) {
 	if err != nil || int64(len(data)) != info.Size() {
 		return File{}, false
 	}
-	f := File{MIME: http.DetectContentType(data), Data: data}
+	f := File{MIME: http.DetectContentType(data), Data: data, Path: path}
 	switch {
 	case slices.Contains(pictures, f.MIME):
 		f.Kind = Picture

@@ -35,11 +35,11 @@ func (k Kin) EndYounger(spare func(args []string) bool) int {
 	return k.end(func(pid int) bool { return spare == nil || !spare(arguments(pid)) })
 }
 
-// EndMarked kills those of them whose environment has one of the entries, each
-// "NAME=value". It is for an agent that serves several sessions and marks the
-// tools of each.
-func (k Kin) EndMarked(entries ...string) int {
-	return k.end(func(pid int) bool {
+// EndMarked kills what the agent started whose environment has one of the
+// entries, each "NAME=value", and returns how many those were. It is for agents
+// that serve several sessions and mark the tools of each.
+func (p *Process) EndMarked(entries ...string) int {
+	return Kin{root: p.control.pid}.end(func(pid int) bool {
 		env := list(pid, "environ")
 		return slices.ContainsFunc(entries, func(e string) bool { return slices.Contains(env, e) })
 	})
