@@ -242,7 +242,7 @@ func (t *turn) decided(c toolCall, allowed bool) {
 // tool takes a tool call or a change of one. Some agents never announce a
 // call, they only change it.
 func (t *turn) tool(c toolCall) {
-	if c.ID == "" {
+	if c.ID == "" || t.muted { // close ends what is shown as running
 		return
 	}
 	if t.said.open {

@@ -42,6 +42,7 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 	if err := w.session.begin(ctx); err != nil {
 		return err
 	}
+	left := w.session.conn.younger()
 	ask := prompt{SessionID: w.NativeID(), Prompt: blocks}
 	t.emit(chat.Event{Kind: chat.EventSession, Text: ask.SessionID})
 	answer, err := w.session.conn.send(ctx, "session/prompt", ask)
@@ -52,6 +53,7 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 	raw, err := w.session.conn.wait(ctx, answer)
 	if ctx.Err() != nil && !errors.Is(err, errGone) && !settled(err) {
 		w.cancel(t, answer)
+		left()
 	}
 	err = w.ended(ctx, t, raw, err)
 	if err != nil {

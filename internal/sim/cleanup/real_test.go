@@ -1,0 +1,49 @@
+//go:build agents
+
+package cleanup
+
+import (
+	"strings"
+	"testing"
+
+	"cligate/internal/sim/agents/lab"
+)
+
+// installed are the CLIs and the drivers that drive them. An agent that is not
+// installed is not tried.
+var installed = []struct{ cli, kind, name string }{
+	{"claude", "claude", ""},
+	{"gemini", "acp", "gemini"},
+	{"qwen", "acp", "qwen"},
+	{"copilot", "acp", "copilot"},
+	{"claude-agent-acp", "acp", "claude-acp"},
+	{"codex-acp", "acp", "codex-acp"},
+}
+
+// TestNothingOfARealAgentOutlives is not parallel: the agents are heavy.
+func TestNothingOfARealAgentOutlives(t *testing.T) {
+	for _, a := range installed {
+		for how, end := range ends {
+			t.Run(a.cli+"/"+how, func(t *testing.T) {
+				l := lab.New(t, a.cli)
+				end(t, subject{
+					kind: a.kind, config: config{Name: a.name, Command: l.Command, Env: l.Env}, work: l.Workspace(t),
+					// A plain sleep is refused by some agents.
+					tool: "run timeout 90 tail -f /dev/null", shows: "tail -f", alive: "say alive", mark: markOf(t, l.Env),
+				})
+			})
+		}
+	}
+}
+
+// markOf is the variable that only this lab's processes have.
+func markOf(t *testing.T, env []string) string {
+	t.Helper()
+	for _, v := range env {
+		if strings.HasPrefix(v, "LAB_MARK=") {
+			return v
+		}
+	}
+	t.Fatal("the lab marks nothing")
+	return ""
+}
