@@ -348,7 +348,7 @@ func TestModelThatAnAgentCannotHaveChangesNothing(t *testing.T) {
 	u := house(t, rig.Options{Agent: rig.Demo, NoTelegram: true})
 	u.remember("plum")
 	before := u.status()
-	u.ask("/model large", text("command.model_fixed", "agent", "Demo agent"))
+	u.ask("/model large", "There is no model large")
 	u.kept(before, "plum")
 	// Chosen while no process can be asked, it is refused by the next turn,
 	// which names the way out.
