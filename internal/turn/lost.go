@@ -8,6 +8,9 @@ import (
 	"cligate/internal/i18n"
 )
 
+// lookTime is how long an agent's own list of sessions is waited for.
+const lookTime = 5 * time.Second
+
 // takeBack is the first turn of a session since it was handed over to a
 // terminal: it tells whether the session went on there. It looks before the
 // agent is opened, which may touch what it looks at.
@@ -15,7 +18,9 @@ func (n *run) takeBack() error {
 	if n.session.ParkedAt.IsZero() {
 		return nil
 	}
-	moved, err := n.sessions.Moved(n.ctx, n.session)
+	ctx, cancel := context.WithTimeout(n.ctx, lookTime)
+	moved, err := n.sessions.Moved(ctx, n.session)
+	cancel()
 	switch {
 	case n.ctx.Err() != nil:
 		return context.Cause(n.ctx)

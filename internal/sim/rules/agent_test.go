@@ -172,3 +172,45 @@ func TestAgentsAreListedWithWhatTheyCan(t *testing.T) {
 		return strings.Contains(m.Text, "Claude Code (claude)") && strings.Count(m.Text, fmt.Sprintf("%.4s", text("command.agent_can"))) >= 2
 	})
 }
+
+func TestWordsReachTheTurnThatRuns(t *testing.T) {
+	t.Parallel()
+	u := house(t, rig.Options{NoTelegram: true})
+	u.remember("plum")
+	u.Say("run sleep 4\nsay done")
+	u.Press("ask:", text("turn.allow"))
+	known := u.known()
+	u.Say("/steer say pear")
+	u.news(known, text("router.steered"))
+	u.r.Rest()
+	if n := u.r.Count("SELECT count(*) FROM turn WHERE state = 'succeeded'"); n != 2 {
+		t.Errorf("%d turns succeeded; the words are part of the one that ran\n%s", n, u.Text())
+	}
+	u.recall("plum")
+}
+
+func TestSessionFromATerminalIsTakenOver(t *testing.T) {
+	t.Parallel()
+	u := house(t, rig.Options{NoTelegram: true})
+	u.remember("plum")
+	before := u.status()
+	// As if that had happened in a terminal: the ledger does not know it.
+	u.r.Kill()
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(filepath.Join(u.r.DataDir(), "cligate.db"+suffix)); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	u.r.Start()
+	u = user{u.r.WebChat("other"), t, u.r}
+	m := u.ask("/sessions", text("command.foreign", "agent", "Claude Code"))
+	if !strings.Contains(m.Text, "plum") {
+		t.Errorf("listed as %q", m.Text)
+	}
+	u.Press("take:")
+	u.Await("goes on here")
+	u.recall("plum")
+	if now := u.status(); now.native != before.native {
+		t.Errorf("session %s became %s", before.native, now.native)
+	}
+}
