@@ -29,6 +29,13 @@ func (a *App) Status(ctx context.Context) (api.Status, error) {
 		}
 		s.Accounts = append(s.Accounts, row)
 	}
+	for _, g := range a.agents.List() {
+		row := api.Agent{Name: g.Name, Title: g.Title, Version: g.Info.Version, Ready: g.Ready, Hint: g.Hint, Can: []string{}}
+		for _, what := range g.Can {
+			row.Can = append(row.Can, string(what))
+		}
+		s.Agents = append(s.Agents, row)
+	}
 	return s, nil
 }
 

@@ -13,10 +13,21 @@ type Status struct {
 	Agent    string    `json:"agent"` // the default one
 	Web      string    `json:"web,omitempty"`
 	Accounts []Account `json:"accounts"`
+	Agents   []Agent   `json:"agents"`
 	Workers  int       `json:"workers"` // live
 	Running  int       `json:"running"` // turns
 	Queued   int       `json:"queued"`
 	Unsent   int       `json:"unsent"` // outbox rows
+}
+
+// Agent is one coding agent and what it can do, as far as that is known.
+type Agent struct {
+	Name    string   `json:"name"`
+	Title   string   `json:"title"`
+	Version string   `json:"version,omitempty"`
+	Ready   bool     `json:"ready"`
+	Hint    string   `json:"hint,omitempty"` // why it is not ready
+	Can     []string `json:"can"`            // abilities; empty while they are not known
 }
 
 // Account is one bot's connection.
