@@ -71,16 +71,21 @@ func TestFaultEveryPoint(t *testing.T) {
 }
 
 func dieAt(t *testing.T, at fault.Point, platform, agent string, hit int, choice string) {
-	r := rig.New(t, rig.Options{Agent: agent, Owners: []int64{2001, 2002, 2003}, NoTelegram: platform == "web"})
+	days := 3 * hit // a live message is not shown on every day
+	var owners []int64
+	for n := range days { // each in a chat of its own, whose budget is not used up
+		owners = append(owners, int64(2001+n))
+	}
+	r := rig.New(t, rig.Options{Agent: agent, Owners: owners, NoTelegram: platform == "web"})
 	if at == fault.WaitReceived {
 		r.Telegram.Fail(telegram.Fault{Kind: telegram.TooMany, Method: "sendMessage", Times: hit, After: 3})
 	}
 	r.Start("CLIGATE_FAULT=" + string(at) + ":" + strconv.Itoa(hit))
 	died := 0
 	var p *person
-	for round := range 3 * hit { // a live message is not shown on every day
+	for round := range days {
 		p = &person{t: t, r: r, name: string(rune('a' + round)), choice: choice}
-		p.c = place(r, platform, round%3)
+		p.c = place(r, platform, round)
 		p.day()
 		if died = p.died; died > 0 {
 			break
