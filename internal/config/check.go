@@ -92,10 +92,6 @@ var (
 	envRule   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(=.*)?$`)
 )
 
-// Builtin are the fixed agent keys, in the order in which a default is looked
-// for.
-var Builtin = []string{"claude", "codex", "gemini", "opencode", "qwen", "copilot", "demo"}
-
 // check returns every problem of a complete configuration.
 func (c *Config) check() []string {
 	bad := c.checkNumbers()
@@ -151,6 +147,9 @@ func (c *Config) checkNumbers() []string {
 	}
 	if c.WorkersMax < 1 {
 		bad = append(bad, "workers_max: at least 1")
+	}
+	if b := c.Budget; min(b.TurnTokens, b.DayTokens) < 0 || min(b.TurnUSD, b.DayUSD) < 0 {
+		bad = append(bad, "budget: a negative limit; 0 = none")
 	}
 	return bad
 }
@@ -221,7 +220,7 @@ func (c *Config) checkTelegram() []string {
 
 func (c *Config) checkAgents() []string {
 	var bad []string
-	names := slices.Clone(Builtin)
+	var names []string
 	env := func(at string, a Agent) {
 		for _, e := range a.Env {
 			if !envRule.MatchString(e) {
@@ -230,6 +229,7 @@ func (c *Config) checkAgents() []string {
 		}
 	}
 	for _, a := range c.Agents.builtin() {
+		names = append(names, a.name)
 		env("agents."+a.name, *a.agent)
 	}
 	for i, a := range c.Agents.More {

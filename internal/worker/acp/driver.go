@@ -170,10 +170,10 @@ func (d *Driver) launch(ctx context.Context, dir string) (*proc.Process, error) 
 func (d *Driver) env() []string {
 	env := proc.BuildEnv(d.cfg.Env...)
 	name := d.cfg.Variable
-	if name == "" || slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
+	if name == "" || lookup(env, name) != "" {
 		return env
 	}
-	file, err := d.cfg.defaults()
+	file, err := d.cfg.defaults(env)
 	if err != nil {
 		d.log.Warn("the agent goes without our defaults", "err", err)
 		return env
@@ -181,11 +181,15 @@ func (d *Driver) env() []string {
 	return append(env, name+"="+file)
 }
 
-// defaults writes the file of defaults, unless it is there.
-func (c Config) defaults() (string, error) {
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		return "", fmt.Errorf("find a folder for defaults: %w", err)
+// defaults writes the file of defaults into the cache of the agent's user,
+// unless it is there.
+func (c Config) defaults(env []string) (string, error) {
+	dir := lookup(env, "XDG_CACHE_HOME")
+	if home := lookup(env, "HOME"); dir == "" && home != "" {
+		dir = filepath.Join(home, ".cache")
+	}
+	if !filepath.IsAbs(dir) {
+		return "", errors.New("the agent's user has no home")
 	}
 	file := filepath.Join(dir, "cligate", c.Name+"-defaults.json")
 	if old, err := os.ReadFile(file); err == nil && string(old) == c.Defaults {

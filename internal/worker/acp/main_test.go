@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"cligate/internal/chat"
 	"cligate/internal/worker"
 	"cligate/internal/worker/demo"
 	"cligate/internal/worker/proc"
@@ -30,6 +32,10 @@ func TestMain(m *testing.M) {
 		roughAgent(os.Args[2])
 		return
 	}
+	if len(os.Args) == 3 && profiles[strings.TrimSuffix(os.Args[1], "-agent")].caps != "" {
+		playAgent(os.Args[2], strings.TrimSuffix(os.Args[1], "-agent"))
+		return
+	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -44,8 +50,9 @@ func self(t *testing.T, name string) Config {
 		t.Fatal(err)
 	}
 	c, _ := Preset(name)
-	c.Name, c.Command, c.Args = name, exe, []string{name + "-agent", t.TempDir()}
-	c.Env = []string{quickExit}
+	dir := t.TempDir()
+	c.Name, c.Command, c.Args = name, exe, []string{name + "-agent", dir}
+	c.Env = []string{quickExit, "HOME=" + dir, "XDG_CACHE_HOME=" + dir}
 	c.Grace = 2 * time.Second
 	c.MaxLine = 1 << 20
 	if name == "rough" {
@@ -98,26 +105,39 @@ func testLog(t *testing.T) *slog.Logger {
 	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-func TestDemoAgentConforms(t *testing.T) {
-	k := kit(t, "demo")
-	k.Say = map[workertest.Act]string{
-		workertest.Remember:   "remember the word plum",
-		workertest.Recall:     "what was the word?",
-		workertest.Stream:     "stream 400",
-		workertest.Approval:   "ask",
-		workertest.Question:   "question which one?",
-		workertest.FreeAnswer: "question which one?",
-		workertest.FailLogin:  "fail 401 unauthorized",
-		workertest.FailQuota:  "fail 429 rate limit",
-		workertest.Exit:       "crash",
+// TestEveryProfileConforms runs the suite against the agents as they are known
+// to be, by what is known about them.
+func TestEveryProfileConforms(t *testing.T) {
+	none := "this agent does not do that"
+	lacks := map[string][]workertest.Act{
+		"gemini": {
+			workertest.Question, workertest.FreeAnswer, workertest.Questions, workertest.Compact, workertest.AgentTurn,
+			workertest.Plan, workertest.Reason, workertest.Withdraw, workertest.Nudge,
+		},
+		"qwen":    {workertest.Compact, workertest.Plan, workertest.Reason, workertest.Withdraw, workertest.FailContext},
+		"copilot": {workertest.Question, workertest.FreeAnswer, workertest.Questions, workertest.AgentTurn, workertest.Plan, workertest.Reason, workertest.Withdraw, workertest.Nudge, workertest.Model},
 	}
-	k.Lacks = map[workertest.Act]string{}
-	for _, a := range []workertest.Act{
-		workertest.Huge, workertest.Garbage, workertest.Flood, workertest.Mute, workertest.Deaf, workertest.Children,
-	} {
-		k.Lacks[a] = "the demo agent behaves"
+	for name, not := range lacks {
+		t.Run(name, func(t *testing.T) {
+			k := kit(t, name)
+			k.Lacks, k.Say = map[workertest.Act]string{}, map[workertest.Act]string{}
+			for _, a := range slices.Concat(workertest.Acts(), workertest.NewActs()) {
+				if slices.Contains(not, a) {
+					k.Lacks[a] = none
+				} else {
+					k.Say[a] = string(a)
+				}
+			}
+			if k.Say[workertest.Nudge] != "" {
+				k.Say[workertest.Nudge] = "nudged"
+			}
+			k.Other = chat.Settings{Mode: "plan"}
+			if len(profiles[name].models) > 0 {
+				k.Other.Model = "small"
+			}
+			workertest.Run(t, k)
+		})
 	}
-	workertest.Run(t, k)
 }
 
 func TestRoughAgentConforms(t *testing.T) {

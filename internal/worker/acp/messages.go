@@ -59,20 +59,12 @@ type cancelNote struct {
 	SessionID string `json:"sessionId"`
 }
 
-// content is a block of a prompt or of an answer: a text, a picture, or a file
-// that is embedded.
+// content is a block of a prompt or of an answer: a text, or a picture.
 type content struct {
-	Type     string    `json:"type"`
-	Text     string    `json:"text,omitempty"`
-	MIME     string    `json:"mimeType,omitempty"`
-	Data     []byte    `json:"data,omitempty"` // base64 in the message
-	Resource *resource `json:"resource,omitempty"`
-}
-
-type resource struct {
-	URI  string `json:"uri"`
-	MIME string `json:"mimeType"`
-	Blob []byte `json:"blob"`
+	Type string `json:"type"`
+	Text string `json:"text,omitempty"`
+	MIME string `json:"mimeType,omitempty"`
+	Data []byte `json:"data,omitempty"` // base64 in the message
 }
 
 // Messages of the agent.

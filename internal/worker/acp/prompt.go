@@ -2,7 +2,6 @@ package acp
 
 import (
 	"errors"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -52,14 +51,9 @@ func (s *session) contents(in chat.Input) ([]content, error) {
 		return nil, err
 	}
 	var blocks []content
-	// An agent may lose a plain picture beside a file that is embedded.
-	embed := slices.ContainsFunc(native, func(f attach.File) bool { return f.Kind == attach.Document })
 	for _, f := range native {
-		if embed {
-			name := url.URL{Scheme: "attachment", Path: "/" + string(f.Kind)}
-			blocks = append(blocks, content{Type: "resource", Resource: &resource{URI: name.String(), MIME: f.MIME, Blob: f.Data}})
-			continue
-		}
+		// The protocol has no block for documents; an agent that takes them
+		// takes them so.
 		blocks = append(blocks, content{Type: "image", MIME: f.MIME, Data: f.Data})
 	}
 	if strings.TrimSpace(text) != "" {

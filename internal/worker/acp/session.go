@@ -32,6 +32,7 @@ type session struct {
 	now      inUse
 	takes    takes
 	sums     sums
+	held     bool // a turn has ended well
 	doubted  bool // see Quirks.Reloads
 }
 
@@ -86,21 +87,40 @@ func (s *session) begin(ctx context.Context) error {
 	return nil
 }
 
-// doubt is called after a turn that did not end well.
-func (s *session) doubt() {
+// end is called when a turn is over. One that did not end well may have left
+// the agent's memory in doubt.
+func (s *session) end(good bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.doubted = s.cfg.Reloads
+	s.held = s.held || good
+	s.doubted = !good && s.cfg.Reloads
 }
 
-// reload makes the agent read the session anew.
+// reload makes the agent read the session anew. Of a session in which nothing
+// has come to an end yet an agent may have kept nothing: then it is begun anew.
+// Where it fails otherwise the process is ended, so that the next turn finds
+// out in the usual way what became of the session.
 func (s *session) reload(ctx context.Context) error {
 	i := s.about()
 	want := chat.Settings{Mode: i.Mode, Model: i.Model, Effort: i.Effort}
-	if err := s.enter(ctx, s.id(), want); err != nil {
+	err := s.enter(ctx, s.id(), want)
+	if _, refused := errors.AsType[*rpcError](err); refused && !s.holds() {
+		err = s.enter(ctx, "", want)
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			s.conn.work.Go(func() { _ = s.conn.proc.Close() })
+		}
 		return fmt.Errorf("load the session anew: %w", err)
 	}
 	return nil
+}
+
+// holds reports whether there is something in the session that could be lost.
+func (s *session) holds() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held || s.spec.NativeID != ""
 }
 
 // take takes in what an update says about the session, and reports false for
@@ -209,22 +229,35 @@ const (
 	quietLimit = 20 * time.Second
 )
 
-// settle waits until the replay of a loaded session is over.
+// settle waits until the replay of a loaded session is over: the agent has been
+// silent, and has then answered a question before it said anything else. On a
+// busy machine silence alone proves nothing.
 func (s *session) settle(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, quietLimit)
 	defer cancel()
 	for {
 		select {
-		case <-time.After(quiet):
-			return
 		case <-s.heard: // something came; the time runs anew
+			continue
 		case <-ctx.Done():
 			return
 		case <-s.conn.ctx.Done():
 			return
+		case <-time.After(quiet):
+		}
+		if _, err := s.conn.call(ctx, methodPing, struct{}{}); err != nil && !settled(err) {
+			return
+		}
+		select {
+		case <-s.heard:
+		default:
+			return
 		}
 	}
 }
+
+// methodPing is a method that no agent knows. The answer says so.
+const methodPing = "_cligate/ping"
 
 // setup brings the session into the wished mode, model and effort. The mode is
 // always stated: an agent may begin in one that asks nobody, also when it

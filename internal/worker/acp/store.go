@@ -2,6 +2,7 @@ package acp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,20 +40,24 @@ func (s store) find(cfg Config, id string) []string {
 	if s.Files == "" || len(id) < shortID || strings.ContainsAny(id[:shortID], `*?[\/`) {
 		return nil
 	}
-	home := ""
-	for _, name := range []string{"HOME", s.Home} {
-		for _, v := range proc.BuildEnv(cfg.Env...) {
-			if key, value, _ := strings.Cut(v, "="); key == name && value != "" {
-				home = value
-			}
-		}
-	}
+	env := proc.BuildEnv(cfg.Env...)
+	home := cmp.Or(lookup(env, s.Home), lookup(env, "HOME"))
 	if home == "" {
 		return nil
 	}
 	pattern := strings.ReplaceAll(s.Files, "$ID", id[:shortID])
 	found, _ := filepath.Glob(filepath.Join(home, filepath.FromSlash(pattern))) // a home is no bad pattern that matters
 	return found
+}
+
+// lookup is the value of a variable in env; the last one counts.
+func lookup(env []string, name string) (value string) {
+	for _, v := range env {
+		if key, is, _ := strings.Cut(v, "="); key == name && name != "" {
+			value = is
+		}
+	}
+	return value
 }
 
 // holds reports whether any of files has something of a conversation in it.

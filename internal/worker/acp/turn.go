@@ -29,7 +29,7 @@ type turn struct {
 	tools   map[string]chat.Tool
 	waiting []*words
 	spent   spent
-	muted   bool // nothing is shown any more
+	muted   bool // nothing new is shown any more
 	over    bool
 }
 
@@ -72,7 +72,9 @@ func (t *turn) emit(e chat.Event) {
 }
 
 func (t *turn) emitLocked(e chat.Event) {
-	if t.over || t.muted {
+	// What is shown as running must not stay so.
+	ends := e.Kind == chat.EventTool && e.Tool.State != chat.ToolRunning
+	if t.over || t.muted && !ends {
 		return
 	}
 	if err := t.host.Emit(t.ctx, e); err != nil {
@@ -87,7 +89,6 @@ func (t *turn) close() {
 	t.asks.wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.muted = false // what is shown as running must not stay so
 	for _, tool := range t.tools {
 		if tool.State == chat.ToolRunning {
 			tool.State = chat.ToolFailed
@@ -250,6 +251,9 @@ func (t *turn) tool(c toolCall) {
 		t.emitLocked(chat.Event{Kind: chat.EventBreak})
 	}
 	tool, known := t.tools[c.ID]
+	if !known && t.muted {
+		return
+	}
 	before := tool
 	if !known {
 		tool = chat.Tool{ID: c.ID, State: chat.ToolRunning}

@@ -56,9 +56,7 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 		left()
 	}
 	err = w.ended(ctx, t, raw, err)
-	if err != nil {
-		w.session.doubt()
-	}
+	w.session.end(err == nil)
 	return err
 }
 
