@@ -111,6 +111,8 @@ func (c *call) tool(names []string) (tool, bool) {
 		if t, ok := c.only(n); ok {
 			return t, true
 		}
+	}
+	for _, n := range names { // a name may be a part of an offered one's
 		if _, ok := c.only(deferring); ok && strings.Contains(c.system, n) {
 			return tool{name: deferring, deferred: n}, true
 		}
