@@ -37,7 +37,8 @@ type Said struct {
 type Shown struct {
 	Chat string
 	ID   string
-	Text string
+	Text string // also what is in its file
+	File bool   // it carries a file: the whole of an answer whose beginning may be a message
 }
 
 // Prompt is one prompt as an agent got it.
@@ -280,14 +281,16 @@ func shownOnce(w World) []string {
 	var out []string
 	for _, s := range w.Said {
 		for _, marker := range s.Answer {
-			n := 0
+			n := map[bool]int{}
 			for _, m := range w.Shown {
 				if m.Chat == s.Chat {
-					n += count(m.Text, marker)
+					n[m.File] += count(m.Text, marker)
 				}
 			}
-			if n > 1+s.Again {
-				out = append(out, fmt.Sprintf("%s of %s is shown %d times", marker, s.Key, n))
+			for file, n := range n {
+				if n > 1+s.Again {
+					out = append(out, fmt.Sprintf("%s of %s is shown %d times (in files: %t)", marker, s.Key, n, file))
+				}
 			}
 		}
 	}

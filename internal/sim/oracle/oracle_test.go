@@ -17,7 +17,8 @@ func good() World {
 			{Chat: "a", Key: "k5", Allowed: true, Command: true},
 		},
 		Shown: []Shown{
-			{"a", "11", "first k1.1"}, {"a", "12", "then k1.2"}, {"a", "13", "k10.1"}, {"b", "14", "it was interrupted"},
+			{"a", "11", "first k1.1", false}, {"a", "12", "then k1.2", false}, {"a", "13", "k10.1", false},
+			{"b", "14", "it was interrupted", false},
 		},
 		Prompts: []Prompt{{"s1", "say k1"}, {"s1", "say k10"}, {"s2", "say k3"}},
 		Ledger: Ledger{
@@ -61,11 +62,12 @@ var defects = map[string][]func(*World){
 		func(w *World) { w.Shown[0].Text, w.Shown[1].Text = w.Shown[1].Text, w.Shown[0].Text },
 	},
 	"no answer text is shown twice": {
-		func(w *World) { w.Shown = append(w.Shown, Shown{"a", "15", "again k1.1"}) },
+		func(w *World) { w.Shown = append(w.Shown, Shown{"a", "15", "again k1.1", false}) },
+		func(w *World) { w.Shown = append(w.Shown, Shown{"a", "15", "k1.1", true}, Shown{"a", "16", "k1.1", true}) },
 		func(w *World) { w.Shown[0].Text = "k1.1 k1.1" },
 	},
 	"nothing is shown in another chat": {
-		func(w *World) { w.Shown = append(w.Shown, Shown{"b", "15", "k1.2"}) },
+		func(w *World) { w.Shown = append(w.Shown, Shown{"b", "15", "k1.2", false}) },
 	},
 	"no prompt is given twice": {
 		func(w *World) { w.Prompts = append(w.Prompts, Prompt{"s1", "say k1"}) },
@@ -75,7 +77,7 @@ var defects = map[string][]func(*World){
 	},
 	"answers keep the order of the questions": {
 		func(w *World) {
-			w.Shown = []Shown{{"a", "13", "k10.1"}, {"a", "11", "k1.1"}, {"a", "12", "k1.2"}, w.Shown[3]}
+			w.Shown = []Shown{{"a", "13", "k10.1", false}, {"a", "11", "k1.1", false}, {"a", "12", "k1.2", false}, w.Shown[3]}
 		},
 	},
 	"strangers cause nothing": {
@@ -119,7 +121,16 @@ func TestARetryMayRepeatAPromptAndItsAnswer(t *testing.T) {
 	w := good()
 	w.Said[0].Again = 1
 	w.Prompts = append(w.Prompts, Prompt{"s1", "say k1"})
-	w.Shown = append(w.Shown, Shown{"a", "15", "k1.1 k1.2"})
+	w.Shown = append(w.Shown, Shown{"a", "15", "k1.1 k1.2", false})
+	if got := Judge(w); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAFileMayHoldWhatAMessageBegan(t *testing.T) {
+	t.Parallel()
+	w := good()
+	w.Shown = append(w.Shown, Shown{"a", "15", "k1.1 k1.2", true})
 	if got := Judge(w); len(got) > 0 {
 		t.Errorf("%q", got)
 	}

@@ -14,7 +14,8 @@ import (
 // Message is one message of the bot as readers see it now.
 type Message struct {
 	ID      string
-	Text    string
+	Text    string // also what is in its file
+	File    bool   // it carries one
 	Buttons []Button
 }
 
@@ -191,7 +192,7 @@ type telegramSide struct {
 }
 
 func (s *telegramSide) say(text string) {
-	s.srv.Say(Token, telegram.Say{Chat: s.chat, From: s.from, Text: text})
+	s.srv.Say(Token, telegram.Say{Chat: s.chat, From: s.from, Text: text, File: m.File != ""})
 }
 
 func (s *telegramSide) press(message, data string) {

@@ -64,7 +64,7 @@ func (r *Rig) World() oracle.World {
 			r.tb.Fatalf("read chat %s: %v\n%s", t.Chat, err, r.Tail())
 		}
 		for _, m := range ms {
-			w.Shown = append(w.Shown, oracle.Shown{Chat: t.Chat, ID: m.ID, Text: m.Text})
+			w.Shown = append(w.Shown, oracle.Shown{Chat: t.Chat, ID: m.ID, Text: m.Text, File: m.File})
 		}
 	}
 	w.Ledger = r.Ledger()
