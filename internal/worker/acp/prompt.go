@@ -57,8 +57,7 @@ func (s *session) contents(in chat.Input) ([]content, error) {
 		blocks = append(blocks, content{Type: "image", MIME: f.MIME, Data: f.Data})
 	}
 	if strings.TrimSpace(text) != "" {
-		// First: agents look for a command at the beginning.
-		blocks = append([]content{{Type: "text", Text: text}}, blocks...)
+		blocks = append(blocks, content{Type: "text", Text: text})
 	}
 	if len(blocks) == 0 {
 		return nil, chat.E(chat.Invalid, "", errors.New("nothing to read"))

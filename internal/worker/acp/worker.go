@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"time"
 
 	"cligate/internal/chat"
 	"cligate/internal/worker"
@@ -72,14 +73,28 @@ func (w *Worker) cancel(t *turn, answer <-chan incoming) {
 	t.mute()
 	ctx, stop := context.WithTimeoutCause(context.WithoutCancel(t.ctx), w.session.cfg.Grace, errLate)
 	defer stop()
-	err := w.session.conn.note(ctx, "session/cancel", cancelNote{SessionID: w.NativeID()})
-	if err == nil {
-		if _, err = w.session.conn.wait(ctx, answer); settled(err) {
-			return
+	err := errLate
+	for ctx.Err() == nil && !settled(err) && !errors.Is(err, errGone) {
+		if err = w.session.conn.note(ctx, "session/cancel", cancelNote{SessionID: w.NativeID()}); err == nil {
+			err = w.moment(ctx, answer)
 		}
 	}
-	w.session.log.Warn("agent does not end its turn; its process is ended", "err", err)
-	_ = w.session.conn.proc.Close()
+	if !settled(err) {
+		w.session.log.Warn("agent does not end its turn; its process is ended", "err", err)
+		_ = w.session.conn.proc.Close()
+	}
+}
+
+// repeat is after how long an agent is told again that a turn is cancelled:
+// one that has not quite begun it may miss the first time.
+const repeat = 400 * time.Millisecond
+
+// moment waits for the answer to a prompt until it is time to tell again.
+func (w *Worker) moment(ctx context.Context, answer <-chan incoming) error {
+	ctx, stop := context.WithTimeoutCause(ctx, repeat, errLate)
+	defer stop()
+	_, err := w.session.conn.wait(ctx, answer)
+	return err
 }
 
 // ended turns the end of a prompt into the turn's result.
