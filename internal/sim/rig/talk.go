@@ -192,7 +192,7 @@ type telegramSide struct {
 }
 
 func (s *telegramSide) say(text string) {
-	s.srv.Say(Token, telegram.Say{Chat: s.chat, From: s.from, Text: text, File: m.File != ""})
+	s.srv.Say(Token, telegram.Say{Chat: s.chat, From: s.from, Text: text})
 }
 
 func (s *telegramSide) press(message, data string) {
@@ -207,7 +207,7 @@ func (s *telegramSide) shown() ([]Message, error) {
 		if m.File != "" {
 			text += "\n" + string(m.FileBody)
 		}
-		n := Message{ID: strconv.FormatInt(m.ID, 10), Text: text}
+		n := Message{ID: strconv.FormatInt(m.ID, 10), Text: text, File: m.File != ""}
 		for _, row := range m.Buttons {
 			for _, b := range row {
 				n.Buttons = append(n.Buttons, Button{b.Text, b.Data})
