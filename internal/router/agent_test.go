@@ -376,3 +376,24 @@ func TestLostSessionIsReplacedAsItsUserChooses(t *testing.T) {
 		})
 	}
 }
+
+func TestShorteningLeavesTheOtherOffersOfItsMessage(t *testing.T) {
+	play(t, nil, func(t *testing.T, h *house) {
+		h.runner.holds("long")
+		h.say("long")
+		run := h.runner.last()
+		outs := h.voice.Compose(run.Place, 0, "offers", chat.OutNotice, chat.Reply{Kind: chat.ReplyNotice, Markdown: "too long", Buttons: [][]chat.Button{{
+			{Label: "Compact", Data: fmt.Sprintf("compact:%d", run.ID)}, {Label: "Retry", Data: fmt.Sprintf("retry:%d", run.ID)},
+		}}})
+		must(t, h.db.Outbox().Enqueue(t.Context(), outs))
+		h.voice.Wake(run.Place)
+		h.runner.end(run.ID, chat.TurnFailed)
+		h.click("compact:")
+		h.prompts("long", "/compact")
+		edits := h.voice.edits()
+		left := edits[len(edits)-1].Part.Buttons
+		if len(left) != 1 || len(left[0]) != 1 || left[0][0].Label != "Retry" {
+			t.Errorf("left %+v", left)
+		}
+	})
+}

@@ -40,7 +40,11 @@ func (b buttons) press(ctx context.Context, in chat.Inbound) error {
 }
 
 // once are the verbs after which no button of the message means anything.
-var once = []string{"cont", "retry", "drop", "run", "clear", "undo", "aged", "recap", "renew", "compact", "take"}
+var once = []string{"cont", "retry", "drop", "run", "clear", "undo", "aged", "recap", "renew"}
+
+// single are the verbs after which the pressed button means nothing, and the
+// others of its message still do.
+var single = []string{"rm", "now", "rule", "take", "compact"}
 
 // linesBack is how far back the message of a button is looked for.
 const linesBack = 200
@@ -49,7 +53,7 @@ const linesBack = 200
 // pressed; nothing when it cannot be found. The text stays as it was sent.
 func (d *desk) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
 	verb, _, _ := strings.Cut(in.Data, ":")
-	if in.Kind != chat.KindClick || (verb != "rm" && verb != "now" && verb != "rule" && !slices.Contains(once, verb)) {
+	if in.Kind != chat.KindClick || (!slices.Contains(single, verb) && !slices.Contains(once, verb)) {
 		return nil
 	}
 	lines, err := d.History.Lines(ctx, in.Conversation, time.Time{}, linesBack)
@@ -63,7 +67,7 @@ func (d *desk) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
 	}
 	part := lines[i].Part
 	part.Buttons = keep(part.Buttons, func(b chat.Button) bool {
-		return (verb == "rm" || verb == "now" || verb == "rule") && b.Data != in.Data && d.stillWaits(ctx, b)
+		return slices.Contains(single, verb) && b.Data != in.Data && d.stillWaits(ctx, b)
 	})
 	return []chat.Out{{
 		Key: fmt.Sprintf("in/%d/unbutton", in.ID), Place: in.Place, Class: chat.OutNotice,

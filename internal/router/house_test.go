@@ -82,7 +82,7 @@ func open(t *testing.T, change func(*setup)) *house {
 	h.router, err = router.New(t.Context(), router.Deps{
 		Ledger: router.Ledger{
 			Inbox: inbox, Turns: turns, Control: db.Turns(), Conversations: db.Sessions(),
-			Asks: db.Asks(), Rules: db.Rules(), History: db.History(), Endings: db.Runs(),
+			Asks: db.Asks(), Rules: db.Rules(), Spending: db.Books(), History: db.History(), Endings: db.Runs(),
 		},
 		Runner: h.runner, Workers: h.workers, Agents: h.agents, Clicks: clicks, Board: h.board,
 		Voice: h.voice, Signals: h.signals,
@@ -265,6 +265,7 @@ type runner struct {
 	busy   map[int64]int
 	clash  bool
 	panics int
+	usage  chat.Usage // of every turn
 	steer  func(ctx context.Context, turn int64, in chat.Input) error
 }
 
@@ -305,7 +306,7 @@ func (r *runner) Run(ctx context.Context, t chat.Turn) {
 	if bad {
 		panic("a defect")
 	}
-	end := chat.Ending{Turn: t.ID, State: chat.TurnSucceeded}
+	end := chat.Ending{Turn: t.ID, State: chat.TurnSucceeded, Usage: r.usage}
 	if held {
 		select {
 		case end.State = <-gate:

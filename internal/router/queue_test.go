@@ -523,3 +523,19 @@ func TestStatusTellsTheTruth(t *testing.T) {
 		h.told("no process", "Nothing is running", "held back: 1")
 	})
 }
+
+func TestFiguresOfTheLastTurnAndOfTheSessionAreTold(t *testing.T) {
+	play(t, nil, func(t *testing.T, h *house) {
+		h.runner.usage = chat.Usage{In: 120, Out: 30, CostUSD: 0.25, Window: 1000, Used: 850}
+		for range 3 {
+			h.say("go on")
+		}
+		h.say("/status")
+		h.told("Last turn: 120 tokens in, 30 out · $0.2500 · context 85% full", "This session: 360 tokens in, 90 out · $0.7500")
+		h.say("/new")
+		h.say("/status")
+		if all := h.voice.texts(); strings.Contains(all[len(all)-1], "360") {
+			t.Errorf("of another session: %q", all[len(all)-1])
+		}
+	})
+}

@@ -68,6 +68,7 @@ type Ledger struct {
 	Conversations Conversations
 	Asks          Asks
 	Rules         command.Rules
+	Spending      command.Spending
 	History       History
 	Endings       Endings
 }
@@ -151,7 +152,7 @@ func New(ctx context.Context, d Deps, cfg Config) (*Router, error) {
 	}
 	set, err := command.New(command.Deps{
 		Conversations: d.Ledger.Conversations, Turns: reads{d.Ledger.Turns, d.Ledger.History}, Queue: d.Ledger.Control,
-		Asks: d.Ledger.Asks, Rules: d.Ledger.Rules, Desk: k, Workers: d.Workers, Agents: d.Agents,
+		Asks: d.Ledger.Asks, Rules: d.Ledger.Rules, Spending: d.Ledger.Spending, Desk: k, Workers: d.Workers, Agents: d.Agents,
 	}, cfg.Commands)
 	if err != nil {
 		return nil, err
