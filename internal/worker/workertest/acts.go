@@ -29,7 +29,7 @@ const (
 	Nudge        Act = "nudge"         // words that bring "nudged" into the answer of the turn that they are steered into
 	Reason       Act = "reason"        // as Approval; the answer repeats the reason of a denial
 	Withdraw     Act = "withdraw"      // ask for leave, take that back unanswered, then answer
-	Questions    Act = "questions"     // ask three at once: a choice, a choice of several, a free one; answer with what was chosen
+	Questions    Act = "questions"     // ask three at once: a choice, a choice of several, one that takes own words; answer with what was chosen
 	Plan         Act = "plan"          // present a plan; go on after a yes, do nothing after a no
 	AgentTurn    Act = "agent turn"    // some time after this turn start one by itself, with text
 	Model        Act = "model"         // answer with the name of the model in use

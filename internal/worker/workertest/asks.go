@@ -2,6 +2,7 @@ package workertest
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,24 +157,25 @@ func withdrawn(t *testing.T, k Kit) {
 	say(t, w, k.Say[Recall])
 }
 
-// questions answers three at once: the last option, every option, own words.
+// questions answers three at once: an option, several, own words.
 func questions(t *testing.T, k Kit) {
 	w := k.openSpec(t, k.Driver(t), worker.Spec{Mode: k.Mode[Questions]})
 	var given []string
-	var several, free bool
+	var several bool
+	own := -1
 	h := NewHost(func(_ context.Context, q chat.Question) (chat.Answer, error) {
 		a := chat.Answer{Effect: chat.EffectChoose, Values: map[string][]string{}}
-		for _, query := range q.Queries {
+		own = ownWords(q.Queries)
+		for i, query := range q.Queries {
 			options := query.Options
 			switch {
-			case len(options) == 0:
-				free = free || query.Free
+			case i == own:
 				a.Values[query.ID] = []string{"ultraviolet"}
 				given = append(given, "ultraviolet")
 				continue
 			case query.Multi:
 				several = true
-			default:
+			case len(options) > 1:
 				options = options[len(options)-1:]
 			}
 			for _, o := range options {
@@ -186,7 +188,7 @@ func questions(t *testing.T, k Kit) {
 	if err := prompt(t, w, k.Say[Questions], h).wait(t); err != nil {
 		t.Fatal(err)
 	}
-	if q := h.Asked(); len(q) != 1 || len(q[0].Queries) < 3 || q[0].Kind != chat.AskChoice || !several || !free {
+	if q := h.Asked(); len(q) != 1 || len(q[0].Queries) < 3 || q[0].Kind != chat.AskChoice || !several || own < 0 {
 		t.Errorf("asked %+v", q)
 	}
 	for _, g := range given {
@@ -194,6 +196,20 @@ func questions(t *testing.T, k Kit) {
 			t.Errorf("%q was answered, the agent heard %q", g, h.Text())
 		}
 	}
+}
+
+// ownWords is which query is answered in own words: one without options, or
+// else, for some agents offer some always, the last that takes them. -1 = none.
+func ownWords(queries []chat.Query) int {
+	if i := slices.IndexFunc(queries, func(q chat.Query) bool { return len(q.Options) == 0 && q.Free }); i >= 0 {
+		return i
+	}
+	for i, q := range slices.Backward(queries) {
+		if q.Free && !q.Multi {
+			return i
+		}
+	}
+	return -1
 }
 
 // plan runs the plan turn and decides about the plan.
