@@ -161,10 +161,11 @@ func (a *App) assemble(ctx context.Context) error {
 	board := &turn.Board{}
 	c.turns = turn.New(turn.Books{
 		Ledger: db.Runs(), Recovery: db.Runs(), Asks: db.Asks(), Threads: db.Sessions(), History: db.History(), Outbox: db.Outbox(),
-		Queue: db.Turns(),
+		Queue: db.Turns(), Spending: db.Books(),
 	}, c.sessions, speaker{c.voice}, board, turn.Config{
 		TurnTimeout: cfg.TurnTimeout, StallNotice: cfg.StallNotice, StallStop: cfg.StallStop, AskTimeout: cfg.AskTimeout,
 		Always: cfg.Approvals.Always, AskLost: cfg.Sessions.OnLost == "ask", Can: a.agents.can,
+		Budget: turn.Budget(cfg.Budget),
 		Reap: func(ctx context.Context, runners []string) error {
 			_, err := proc.Reap(ctx, "", runners...)
 			return err
@@ -179,7 +180,7 @@ func (a *App) assemble(ctx context.Context) error {
 	c.router, err = router.New(ctx, router.Deps{
 		Ledger: router.Ledger{
 			Inbox: db.Inbox(), Turns: db.Turns(), Control: db.Turns(), Conversations: db.Sessions(), Asks: db.Asks(),
-			Rules: db.Rules(), History: db.History(), Endings: db.Runs(),
+			Rules: db.Rules(), Spending: db.Books(), History: db.History(), Endings: db.Runs(),
 		},
 		Runner: c.turns, Workers: c.sessions, Agents: a.agents, Clicks: clicks, Board: board, Voice: c.voice,
 		Signals: reactions{adapters},

@@ -42,6 +42,7 @@ const (
 	Unsupported  Code = "unsupported" // this agent or platform cannot do that
 	TooOld       Code = "too_old"     // the agent's version lacks what is needed; Detail says which is needed
 	Unasked      Code = "unasked"     // the agent would act without asking, and the operator did not allow that
+	OverBudget   Code = "over_budget" // an operator's limit of tokens or money; Detail says which
 )
 
 // Codes of a platform's Send: what the error obliges the sender to do.

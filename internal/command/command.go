@@ -136,6 +136,7 @@ type Deps struct {
 	Queue         QueueControl
 	Asks          Asks
 	Rules         Rules
+	Spending      Spending
 	Desk          Desk
 	Workers       Workers
 	Agents        Agents

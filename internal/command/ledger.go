@@ -41,6 +41,11 @@ type Turns interface {
 	LastTurn(ctx context.Context, session int64) (chat.Turn, error)
 }
 
+// Spending is what was used up; described at turn.Spending.
+type Spending interface {
+	Spent(ctx context.Context, session int64, since time.Time) (chat.Usage, error)
+}
+
 // QueueControl changes what is queued; described at router.QueueControl.
 type QueueControl interface {
 	Withdraw(ctx context.Context, turn int64, outs []chat.Out) error

@@ -84,11 +84,18 @@ func turnLines(ctx context.Context, s *Set, c Call, cur chat.Session) ([]string,
 	switch last, err := s.Turns.LastTurn(ctx, cur.ID); chat.CodeOf(err) {
 	case chat.CodeNone:
 		if u := usage(c, last.Usage); u != "" {
-			lines = append(lines, u)
+			lines = append(lines, c.text("status_usage")+" "+u)
 		}
 	case chat.Missing:
 	default:
 		return nil, fmt.Errorf("read last turn: %w", err)
+	}
+	sum, err := s.Spending.Spent(ctx, cur.ID, time.Time{})
+	if err != nil {
+		return nil, fmt.Errorf("read what the session used: %w", err)
+	}
+	if u := usage(c, sum); u != "" {
+		lines = append(lines, c.text("status_sum")+" "+u)
 	}
 	return lines, nil
 }
@@ -100,12 +107,12 @@ func elapsed(since time.Time) time.Duration {
 	return max(0, time.Since(since)).Truncate(time.Second)
 }
 
-// usage shows the figures of a turn, as far as the agent gave them.
+// usage shows figures, as far as the agent gave them.
 func usage(c Call, u chat.Usage) string {
 	if u.In == 0 && u.Out == 0 && u.CostUSD == 0 {
 		return ""
 	}
-	text := c.text("status_usage", "in", u.In, "out", u.Out)
+	text := c.text("status_tokens", "in", u.In, "out", u.Out)
 	if u.CostUSD > 0 {
 		text += " · " + fmt.Sprintf("$%.4f", u.CostUSD)
 	}

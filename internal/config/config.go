@@ -37,6 +37,7 @@ type Config struct {
 
 	Sessions  Sessions  `mapstructure:"sessions"`
 	Approvals Approvals `mapstructure:"approvals"`
+	Budget    Budget    `mapstructure:"budget"`
 
 	Log      Log      `mapstructure:"log"`
 	Web      Web      `mapstructure:"web"`
@@ -67,6 +68,14 @@ type Sessions struct {
 // Approvals says what people are offered when an agent asks for permission.
 type Approvals struct {
 	Always bool `mapstructure:"always"` // operators may allow a request for ever
+}
+
+// Budget is what turns may use up, as their agents report it; 0 = no limit.
+type Budget struct {
+	TurnTokens int64   `mapstructure:"turn_tokens"` // in and out
+	TurnUSD    float64 `mapstructure:"turn_usd"`
+	DayTokens  int64   `mapstructure:"day_tokens"` // of all turns since midnight
+	DayUSD     float64 `mapstructure:"day_usd"`
 }
 
 // Log says what is logged and how.

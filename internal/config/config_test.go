@@ -108,7 +108,7 @@ func TestEveryScalarKeyHasAVariable(t *testing.T) {
 		if f.elem != nil {
 			continue
 		}
-		value := map[reflect.Kind]string{reflect.String: "x", reflect.Int: "3", reflect.Bool: "true", reflect.Slice: "x,y"}[f.typ.Kind()]
+		value := map[reflect.Kind]string{reflect.String: "x", reflect.Int: "3", reflect.Int64: "3", reflect.Float64: "2.5", reflect.Bool: "true", reflect.Slice: "x,y"}[f.typ.Kind()]
 		if f.typ == durationType {
 			value = "3s"
 		}
@@ -173,12 +173,13 @@ burst_window: 5
 web: {addr: nonsense}
 language: fr
 workspace: /does/not/exist
+budget: {day_usd: -1}
 telegram: {token: short, owners: ["@me", "0", "７"], api_url: ftp://x}
 workspaces: [{name: "Bad Name", path: /nope}]
 agents: {claude: {env: ["=x"]}, more: [{name: claude}]}
 `)
 	for _, parts := range [][]string{
-		{"agent:", "nobody"}, {"queue_max"}, {"queue_notice", "shout"}, {"burst_window", "5", "no duration with a unit"}, {"web.addr"}, {"language"}, {"workspace:", "does not exist"},
+		{"agent:", "nobody"}, {"queue_max"}, {"budget", "negative"}, {"queue_notice", "shout"}, {"burst_window", "5", "no duration with a unit"}, {"web.addr"}, {"language"}, {"workspace:", "does not exist"},
 		{"telegram.token", "not a bot token"}, {`"@me"`, "numeric"}, {`"0"`}, {`"７"`}, {"api_url"}, {"workspaces[0].name"}, {"workspaces[0].path"},
 		{"agents.claude.env"}, {"agents.more[0].name"}, {"agents.more[0].command"},
 	} {

@@ -59,7 +59,7 @@ func (f facts) cut(why chat.Code, err error) ending {
 		}
 		return ending{state: chat.TurnInterrupted, reason: chat.Shutdown, err: err}
 	default:
-		return ending{state: chat.TurnStopped, reason: why, err: err}
+		return ending{state: chat.TurnStopped, reason: why, detail: chat.DetailOf(f.cause), err: err}
 	}
 }
 
@@ -94,7 +94,7 @@ func (n *run) end(err error) {
 func (n *run) settle(ctx context.Context, e *ending, usage chat.Usage, tools int) {
 	e.times = n.failures.count(n.session.ID, *e)
 	e.held = n.stuck(ctx, *e)
-	outs := n.lastWord(*e, tools)
+	outs := n.lastWord(*e, usage, tools)
 	fault.Hit(fault.ResultReceived)
 	written := n.commit(ctx, chat.Ending{
 		Turn: n.turn.ID, Attempt: n.attempt.ID, State: e.state, Reason: e.reason,
@@ -148,7 +148,7 @@ func (n *run) requeue(ctx context.Context) {
 
 // lastWord is the last word, composed. A text that breaks the renderer must not
 // keep the turn from ending.
-func (n *run) lastWord(e ending, tools int) (outs []chat.Out) {
+func (n *run) lastWord(e ending, usage chat.Usage, tools int) (outs []chat.Out) {
 	defer func() {
 		if p := recover(); p != nil {
 			n.cfg.Log.Error("last word of a turn not composed", "turn", n.turn.ID, "panic", p)
@@ -156,7 +156,14 @@ func (n *run) lastWord(e ending, tools int) (outs []chat.Out) {
 		}
 	}()
 	text := strings.TrimRight(n.host.live.Text(), " \n")
+	again := n.past.repeats(n.session.ID, text)
+	if again && e.state == chat.TurnSucceeded && n.turn.Origin == chat.OriginAgent {
+		text = "" // nobody asked to hear it twice
+	}
 	rs := append(n.result.preface, n.words.last(e, text, tools)...)
+	if percent, tell := n.past.fills(n.session.ID, usage); tell && e.reason != chat.ContextFull {
+		rs = append(rs, n.words.filling(percent))
+	}
 	if len(rs) > 0 {
 		rs[0].ReplyTo = n.turn.ReplyTo
 	}

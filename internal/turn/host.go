@@ -22,6 +22,7 @@ type host struct {
 	acted   bool            // there was more than a session id
 	tools   map[string]bool // running?
 	usage   chat.Usage
+	before  chat.Usage // used today by others
 	native  string // the last id that was reported
 	told    bool   // an answer is on its way to the agent
 	asks    int    // open ones
@@ -50,6 +51,9 @@ func (h *host) Emit(_ context.Context, e chat.Event) error {
 	case chat.EventUsage:
 		if e.Usage != nil {
 			h.usage = *e.Usage
+			if err := h.run.excess(h.before, h.usage); err != nil {
+				h.run.stop(err)
+			}
 		}
 	case chat.EventText, chat.EventPlan, chat.EventThought:
 		h.acted = true

@@ -89,6 +89,13 @@ type Queue interface {
 	Hold(ctx context.Context, session int64) (int, error)
 }
 
+// Spending is what was used up.
+type Spending interface {
+	// Spent sums up the figures (tokens in, tokens out, money) of the turns that
+	// ended since then: of one session, or of all (0).
+	Spent(ctx context.Context, session int64, since time.Time) (chat.Usage, error)
+}
+
 // Outbox takes the edits of messages that show an ask.
 type Outbox interface {
 	// Enqueue stores rows; a known Key is not stored again.

@@ -35,11 +35,20 @@ func (n *run) takeBack() error {
 	})
 }
 
+// lasts reports whether the cause of a failure stays until a person does
+// something, or the clock.
+func (e ending) lasts() bool {
+	switch e.reason {
+	case chat.NoSession, chat.LoggedOut, chat.NotInstalled, chat.TooOld, chat.Unasked, chat.Quota, chat.OverBudget:
+		return true
+	}
+	return false
+}
+
 // stuck holds what waits behind a turn whose end says that the next one would
 // end alike, and returns how many wait.
 func (n *run) stuck(ctx context.Context, e ending) int {
-	lost := e.state == chat.TurnFailed && e.reason == chat.NoSession
-	if n.books.Queue == nil || !lost && e.times < sameAgain {
+	if n.books.Queue == nil || e.state != chat.TurnFailed || !e.lasts() && e.times < sameAgain {
 		return 0
 	}
 	held, err := n.books.Queue.Hold(ctx, n.session.ID)

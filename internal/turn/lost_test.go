@@ -62,13 +62,13 @@ func TestSameFailureAgainAndAgainStopsTheQueueWithAnOffer(t *testing.T) {
 		h := build(t, turn.Config{})
 		var queue []chat.Turn
 		for range 5 {
-			h.agent.Script(fake.Fail(chat.Quota, "resets at 9pm"))
+			h.agent.Script(fake.Fail(chat.AgentError, "boom"))
 			queue = append(queue, h.queue("go on"))
 		}
 		for i, tn := range queue[:3] {
 			h.Run(t.Context(), tn)
 			outs := h.deliver()
-			wantSaid(t, outs, "usage limit is reached. resets at 9pm. Try again later")
+			wantSaid(t, outs, "reports: boom")
 			if held := slices.Contains(buttons(outs), "run:"+itoa(h.session.ID)); held != (i == 2) {
 				t.Errorf("failure %d offers %q", i+1, buttons(outs))
 			}
@@ -79,6 +79,34 @@ func TestSameFailureAgainAndAgainStopsTheQueueWithAnOffer(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a person or the clock has to change first would only use up what waits.
+func TestFailureThatLastsHoldsTheQueueAtOnce(t *testing.T) {
+	t.Parallel()
+	for code, words := range map[chat.Code]string{
+		chat.LoggedOut: "not logged in. run x login. Log in", chat.Quota: "usage limit is reached. run x login. Try again later",
+		chat.NotInstalled: "not installed", chat.TooOld: "too old",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			h := build(t, turn.Config{})
+			h.say("remember the word plum")
+			h.agent.Script(fake.Fail(code, "run x login"))
+			first, second, third := h.queue("one"), h.queue("two"), h.queue("three")
+			h.Run(t.Context(), first)
+			outs := h.deliver()
+			wantSaid(t, outs, words)
+			if got := buttons(outs); !slices.Contains(got, "run:"+itoa(h.session.ID)) || !slices.Contains(got, "clear:"+itoa(h.session.ID)) {
+				t.Errorf("%s offers %q", code, got)
+			}
+			for _, tn := range []chat.Turn{second, third} {
+				if now := h.turnOf(tn.ID); !now.Held || now.State != chat.TurnQueued {
+					t.Errorf("%s: what waits is %s, held %v", code, now.State, now.Held)
+				}
+			}
+			h.plum() // what is said now is tried
+		})
+	}
 }
 
 func TestTooLongConversationIsOfferedToBeShortened(t *testing.T) {

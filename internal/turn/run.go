@@ -132,6 +132,9 @@ func (n *run) drive() (err error) {
 
 // try opens the session's worker and prompts it.
 func (n *run) try() error {
+	if err := n.afford(); err != nil {
+		return err
+	}
 	if err := n.takeBack(); err != nil {
 		return err
 	}

@@ -30,7 +30,8 @@ type Books struct {
 	Threads  Threads
 	History  History
 	Outbox   Outbox
-	Queue    Queue // nil = nothing is ever held
+	Queue    Queue    // nil = nothing is ever held
+	Spending Spending // nil = budgets of a day are not kept
 }
 
 // Sessions hands out workers.
@@ -79,6 +80,7 @@ type Config struct {
 	AskTimeout  time.Duration // an ask is denied after it; 0 = 30 min
 	Always      bool          // operators are offered to allow a request for ever
 	AskLost     bool          // ask before a lost session is replaced
+	Budget      Budget        // what turns may use up
 	// Can reports whether an agent is known to have an ability; nil = none has.
 	Can func(agent string, a worker.Ability) bool
 	// Reap kills what is left of the given runners at boot, before anything
@@ -99,6 +101,7 @@ type Runner struct {
 	cfg      Config
 	seats    *seats
 	failures *failures
+	past     *past
 	wg       sync.WaitGroup // turns that agents started, edits of closed asks
 	quit     chan struct{}  // closed by Close
 }
@@ -119,6 +122,7 @@ func New(books Books, sessions Sessions, voice Voice, board *Board, cfg Config) 
 		books: books, sessions: sessions, voice: voice, board: board, cfg: cfg,
 		seats:    &seats{active: map[int64]*run{}, shared: map[int64]bool{}},
 		failures: &failures{rows: map[int64]streak{}},
+		past:     &past{rows: map[int64]memory{}},
 		quit:     make(chan struct{}),
 	}
 }

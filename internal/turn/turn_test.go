@@ -57,7 +57,7 @@ func build(t *testing.T, cfg turn.Config) *house {
 	h.voice = &voice{out: h.db.Outbox()}
 	h.books = turn.Books{
 		Ledger: h.db.Runs(), Recovery: h.db.Runs(), Asks: h.db.Asks(), Threads: h.db.Sessions(),
-		History: h.db.History(), Outbox: h.db.Outbox(), Queue: h.db.Turns(),
+		History: h.db.History(), Outbox: h.db.Outbox(), Queue: h.db.Turns(), Spending: h.db.Books(),
 	}
 	h.start()
 	m := h.record("hello")

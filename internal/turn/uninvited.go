@@ -90,6 +90,9 @@ func (r *Runner) welcome(ctx context.Context, session int64) (h worker.Host, end
 // alone waits for the end of a turn that the agent runs. A stop ends the
 // agent's process, for nothing else is sure to end what nobody asked for.
 func (n *run) alone(over <-chan error) {
+	if err := n.afford(); err != nil {
+		n.stop(err)
+	}
 	var err error
 	select {
 	case err = <-over:

@@ -155,6 +155,14 @@ func (w words) stalling(quiet time.Duration) chat.Reply {
 	return w.notice(text, w.buttons("stop")...)
 }
 
+// filling tells that the context is nearly full, and what can be done.
+func (w words) filling(percent int64) chat.Reply {
+	if w.can(w.agent, worker.Compact) {
+		return w.notice(i18n.T(w.lang, "turn.filling_compact", "agent", w.agent, "percent", percent), w.buttons("compact")...)
+	}
+	return w.notice(i18n.T(w.lang, "turn.filling", "agent", w.agent, "percent", percent))
+}
+
 // line is what remains of the live message.
 func (w words) line(e ending, took time.Duration, tools int) string {
 	if e.state == chat.TurnQueued {

@@ -1,0 +1,67 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cligate/internal/chat"
+	"cligate/internal/i18n"
+)
+
+// Budget is what turns may use up, as far as their agents report it; 0 = no
+// limit. Tokens are those in and out. A day begins at the machine's midnight
+// and counts the turns of all conversations.
+type Budget struct {
+	TurnTokens int64
+	TurnUSD    float64
+	DayTokens  int64
+	DayUSD     float64
+}
+
+// afford looks up what the day has used already. An error with code
+// chat.OverBudget means that nothing is left, so nothing is started.
+func (n *run) afford() error {
+	b := n.cfg.Budget
+	if n.books.Spending == nil || b.DayTokens <= 0 && b.DayUSD <= 0 {
+		return nil
+	}
+	now := time.Now()
+	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
+	var before chat.Usage
+	err := n.insist(n.ctx, n.turn.ID, "what the day has used", func(ctx context.Context) (err error) {
+		before, err = n.books.Spending.Spent(ctx, 0, midnight)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read what the day has used: %w", err)
+	}
+	n.host.mu.Lock()
+	n.host.before = before
+	n.host.mu.Unlock()
+	return n.excess(before, chat.Usage{})
+}
+
+// excess is the error that says which limit is reached; nil when none is. before
+// is what was used today, now what the turn has used so far.
+func (n *run) excess(before, now chat.Usage) error {
+	b := n.cfg.Budget
+	tokens, today := now.In+now.Out, before.In+before.Out+now.In+now.Out
+	usd := before.CostUSD + now.CostUSD
+	key, used, limit := "", "", ""
+	switch {
+	case b.TurnTokens > 0 && tokens > b.TurnTokens:
+		key, used, limit = "turn.budget.turn_tokens", fmt.Sprint(tokens), fmt.Sprint(b.TurnTokens)
+	case b.TurnUSD > 0 && now.CostUSD > b.TurnUSD:
+		key, used, limit = "turn.budget.turn_usd", dollars(now.CostUSD), dollars(b.TurnUSD)
+	case b.DayTokens > 0 && today >= b.DayTokens:
+		key, used, limit = "turn.budget.day_tokens", fmt.Sprint(today), fmt.Sprint(b.DayTokens)
+	case b.DayUSD > 0 && usd >= b.DayUSD:
+		key, used, limit = "turn.budget.day_usd", dollars(usd), dollars(b.DayUSD)
+	default:
+		return nil
+	}
+	return chat.E(chat.OverBudget, i18n.T(n.words.lang, key, "used", used, "limit", limit), nil)
+}
+
+func dollars(usd float64) string { return fmt.Sprintf("$%.2f", usd) }
