@@ -39,6 +39,7 @@ var acts = map[workertest.Act]string{
 	workertest.FailContext:  "fail 400 0 context",
 	workertest.Cut:          "cut",
 	workertest.Compact:      "/compact",
+	workertest.Halfway:      "remember the word plum\nstream 250 10",
 }
 
 // lacking is what an agent's real self cannot be made to do, by agent, and why.
