@@ -14,6 +14,7 @@ import (
 	"cligate/internal/worker"
 	"cligate/internal/worker/acp"
 	"cligate/internal/worker/claude"
+	"cligate/internal/worker/codex"
 	"cligate/internal/worker/proc"
 )
 
@@ -36,6 +37,7 @@ var agentKinds = []struct {
 	config      func(c config.Agents) config.Agent
 }{
 	{"claude", "Claude Code", openClaude, func(c config.Agents) config.Agent { return c.Claude }},
+	{"codex", "Codex", openCodex, func(c config.Agents) config.Agent { return c.Codex }},
 	{"gemini", "Gemini CLI", openPreset("gemini"), func(c config.Agents) config.Agent { return c.Gemini }},
 	{"qwen", "Qwen Code", openPreset("qwen"), func(c config.Agents) config.Agent { return c.Qwen }},
 	{"copilot", "Copilot CLI", openPreset("copilot"), func(c config.Agents) config.Agent { return c.Copilot }},
@@ -57,6 +59,14 @@ func openPreset(name string) func(config.Agent, string, *proc.Starter, *slog.Log
 		preset, _ := acp.Preset(name)
 		return openACP(name, c.Command, append(slices.Clone(preset.Args), c.Args...), c.Env, s, log)
 	}
+}
+
+func openCodex(c config.Agent, _ string, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {
+	cfg := codex.Config{Command: c.Command, Args: c.Args, Env: c.Env}
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("agents.codex: %w", err)
+	}
+	return codex.New(cfg, s, log), nil
 }
 
 // openDemo starts this same binary as the demo agent, unless the operator
