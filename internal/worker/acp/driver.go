@@ -34,9 +34,9 @@ import (
 
 // Driver drives one kind of ACP agent.
 type Driver struct {
-	cfg     Config
-	starter *proc.Starter
-	log     *slog.Logger
+	cfg   Config
+	start func(context.Context, proc.Spec) (process, error)
+	log   *slog.Logger
 
 	mu      sync.Mutex
 	learned worker.Abilities // from the sessions so far
@@ -56,7 +56,8 @@ func New(cfg Config, starter *proc.Starter, log *slog.Logger) (*Driver, error) {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Driver{cfg: cfg.withDefaults(), starter: starter, log: log.With("agent", cfg.Name)}, nil
+	start := func(ctx context.Context, s proc.Spec) (process, error) { return starter.Start(ctx, s) }
+	return &Driver{cfg: cfg.withDefaults(), start: start, log: log.With("agent", cfg.Name)}, nil
 }
 
 // Probe starts the agent, lets it present itself and ends it. It opens no
@@ -147,12 +148,12 @@ func (d *Driver) Open(ctx context.Context, s worker.Spec) (worker.Worker, error)
 }
 
 // launch starts the agent's process.
-func (d *Driver) launch(ctx context.Context, dir string) (*proc.Process, error) {
+func (d *Driver) launch(ctx context.Context, dir string) (process, error) {
 	path, err := proc.Find(d.cfg.Command)
 	if err != nil {
 		return nil, chat.E(chat.NotInstalled, cmp.Or(d.cfg.Install, d.cfg.Command), err)
 	}
-	p, err := d.starter.Start(ctx, proc.Spec{
+	p, err := d.start(ctx, proc.Spec{
 		Path: d.cfg.program(path), Args: d.cfg.Args, Dir: dir, Env: d.env(),
 	})
 	switch {

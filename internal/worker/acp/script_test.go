@@ -37,7 +37,7 @@ func newScript(on map[string]func(s *script, id, params string)) *script {
 	s := &script{done: make(chan struct{}), on: map[string]func(*script, string, string){
 		"initialize":  gives(`{"protocolVersion":1,"agentInfo":{"name":"x","version":"1.2"},"agentCapabilities":{"loadSession":true}}`),
 		"session/new": gives(`{"sessionId":"s1"}`), "session/load": gives(`{}`),
-		"session/set_mode": gives(`{}`), "session/set_model": gives(`{}`), "session/set_config_option": gives(`{}`),
+		methodPing: fails(`{"code":-32601,"message":"method not found"}`), "session/set_mode": gives(`{}`), "session/set_model": gives(`{}`), "session/set_config_option": gives(`{}`),
 	}}
 	for m, f := range on {
 		s.on[m] = f
@@ -168,6 +168,8 @@ func mustOpen(t *testing.T, s *script, cfg Config) *Worker {
 	}
 	return w
 }
+
+func newDiscard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func ask(text string) chat.Input { return chat.Input{Pieces: []chat.Piece{{Text: text}}} }
 

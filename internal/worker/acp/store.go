@@ -141,9 +141,9 @@ func (s store) content(file string) bool {
 	}
 }
 
-// record is a line of a session's file: a message, a change, or what the file
+// entry is a line of a session's file: a message, a change, or what the file
 // is.
-type record struct {
+type entry struct {
 	ID      string `json:"sessionId"`
 	Changes *struct {
 		Messages []kept `json:"messages"`
@@ -159,7 +159,7 @@ type kept struct {
 
 // says reports whether a line has something of a conversation in it.
 func (s store) says(line []byte) bool {
-	var r record
+	var r entry
 	if json.Unmarshal(line, &r) != nil {
 		return true
 	}
