@@ -37,7 +37,7 @@ test: ## all tests that need only Go, gcc, make and git
 test-agents: ## the real agent CLIs against a model server of our own; AGENTS=all for those that CI leaves out
 	AGENTS='$(AGENTS)' .ci/install-agents
 	LAB_AGENTS="$$(AGENTS='$(AGENTS)' .ci/install-agents --names)" \
-		$(GO) test -tags '$(TAGS) agents' -count=1 -timeout 30m ./internal/sim/agents/...
+		$(GO) test -p 1 -tags '$(TAGS) agents' -count=1 -timeout 30m ./internal/sim/agents/...
 
 .PHONY: record
 record: ## record the transcripts of the real Claude Code anew, and the golden files from them
