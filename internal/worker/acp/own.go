@@ -42,12 +42,13 @@ func (d *desk) startOwn(ctx context.Context, params json.RawMessage) bool {
 	}
 	o := &own{turn: newTurn(d.session.conn.ctx, host, d.session.cfg.Quirks, d.log), end: end, over: make(chan struct{})}
 	d.mu.Lock()
-	free := d.turn == nil && d.own == nil && d.session.conn.ctx.Err() == nil
+	// A person may have been faster, or the agent has given up waiting.
+	free := d.turn == nil && d.own == nil && ctx.Err() == nil
 	if free {
 		d.own = o
 	}
 	d.mu.Unlock()
-	if !free { // a person was faster, or it is asked twice
+	if !free {
 		o.turn.close()
 		end(nil)
 		return false
