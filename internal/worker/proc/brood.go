@@ -54,7 +54,29 @@ func (b *brood) wait(pid int) (clean bool) {
 // sweep kills the orphans of runners that died before their trees, and reports
 // whether it could.
 func (b *brood) sweep() bool {
-	return runner.Sweep(b.orphans, time.Now().Add(runner.KillLimit))
+	gone := runner.Sweep(b.orphans, time.Now().Add(runner.KillLimit))
+	b.collect()
+	return gone
+}
+
+// collect takes in adopted children that are dead and were not seen dead
+// before. A process looks dead when its first thread is; it can be collected
+// when the others are as well.
+func (b *brood) collect() {
+	for range 50 {
+		_, adopted := b.strangers()
+		early := false
+		for _, e := range adopted {
+			if e.Zombie {
+				pid, err := unix.Wait4(e.PID, nil, unix.WNOHANG, nil)
+				early = early || pid == 0 && err == nil
+			}
+		}
+		if !early {
+			return
+		}
+		time.Sleep(2 * time.Millisecond) // nobody tells when it is
+	}
 }
 
 // orphans returns the trees of the children that this process adopted, and

@@ -520,3 +520,21 @@ func TestStartAfterCloseIsRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestADeadOrphanIsCollected(t *testing.T) {
+	s, _ := starter(t)
+	for range 40 { // it may die between two looks
+		p := start(t, s, playing("cat"))
+		pid, _, _ := ParseIdentity(p.Identity())
+		before := runner.Below(runner.Processes(), pid)
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		<-p.Done()
+		for _, e := range before {
+			if now, ok := runner.Inspect(e.PID); ok && now.Start == e.Start {
+				t.Fatalf("left: %+v", now)
+			}
+		}
+	}
+}

@@ -156,7 +156,7 @@ func (s *Starter) follow(p *Process) {
 		s.log.Warn("runner did not end by itself", "pid", p.control.pid)
 		s.sweep()
 	} else {
-		s.brood.orphans() // nobody else collects what died after it came to us
+		s.brood.collect() // nobody else does
 	}
 	_ = p.stdin.Close()
 	// Only a process that could not be killed still holds the pipe then.
