@@ -1,0 +1,21 @@
+//go:build agents
+
+package agents
+
+import (
+	"testing"
+
+	"cligate/internal/sim/agents/lab"
+	"cligate/internal/worker"
+	"cligate/internal/worker/opencode"
+	"cligate/internal/worker/workertest"
+)
+
+func TestTheRealOpencodeKeepsTheContract(t *testing.T) {
+	l := lab.New(t, "opencode")
+	k := l.Kit("ses_dd1018259ffe0y8waLJ9ln9zzz", func(*testing.T) worker.Driver {
+		return opencode.New(opencode.Config{Command: l.Command, Env: l.Env}, l.Starter, l.Log)
+	})
+	k.Other.Mode, k.Other.Effort = "plan", "high"
+	workertest.Run(t, k)
+}

@@ -1,0 +1,111 @@
+package opencode
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+// How many messages are asked for, and how long a resting session is waited
+// for.
+const (
+	fewMessages  = 4
+	manyMessages = 100 // when events were missed
+
+	restAfterError = time.Second      // an error was told, and nothing came of it
+	restAfterStop  = 2 * time.Second  // the turn may not have begun when it was stopped
+	restAtMost     = 30 * time.Second // the server may still be getting ready
+)
+
+// settle asks the server whether the turn is over, and shows what was missed.
+// The end is what the server says, never a single event: some come twice, and
+// late.
+func (r *run) settle(ctx context.Context) (over bool, _ error) {
+	ctx = context.WithoutCancel(ctx)
+	all, err := r.api.statuses(ctx)
+	if err != nil {
+		r.Worker.log.DebugContext(ctx, "status not told", "err", err)
+		return false, nil
+	}
+	if s, ok := all[r.id]; ok && s.Type != statusIdle {
+		r.busy, r.strikes, r.resting = true, 0, time.Time{}
+		if r.missed {
+			r.asks.review(ctx, r.turn, r.Worker)
+		}
+		return false, nil
+	}
+	n := fewMessages
+	if r.missed {
+		n = manyMessages
+	}
+	ms, err := r.api.messages(ctx, r.id, n)
+	if no := (*refusalError)(nil); errors.As(err, &no) && no.unknown() {
+		return true, chat.E(chat.NoSession, "", err)
+	}
+	if err != nil {
+		r.Worker.log.DebugContext(ctx, "messages not told", "err", err)
+		return false, nil
+	}
+	r.missed = false
+	last := r.review(ms)
+	if last.done() {
+		r.drain()
+		return true, r.outcome(last)
+	}
+	return r.rest()
+}
+
+// review takes messages as they now are, and returns the turn's last one.
+func (r *run) review(ms []message) (last info) {
+	for _, m := range ms {
+		r.note(m.Info)
+		if m.Info.ID <= r.mark {
+			continue
+		}
+		last = m.Info
+		r.turn.message(m.Info, false)
+		if m.Info.Role != roleAssistant {
+			continue
+		}
+		for _, p := range m.Parts {
+			r.turn.part(p)
+		}
+	}
+	return last
+}
+
+// outcome is how an answer ended.
+func (r *run) outcome(last info) error {
+	if last.Error == nil {
+		return nil
+	}
+	return last.Error.asError(errFailed)
+}
+
+// errFailed says that the agent itself reported the failure.
+var errFailed = errors.New("the agent reported a failure")
+
+// rest decides about a session that rests although no answer is finished.
+func (r *run) rest() (over bool, _ error) {
+	r.strikes++
+	now := time.Now()
+	if r.resting.IsZero() {
+		r.resting = now
+	}
+	rested := now.Sub(r.resting)
+	if !r.accepted {
+		return false, nil
+	}
+	switch {
+	case r.strikes < 2:
+	case !r.stopping.IsZero():
+		return r.busy || rested > restAfterStop, nil
+	case r.stash != nil && rested > restAfterError:
+		return true, r.stash.asError(errFailed)
+	case rested > restAtMost:
+		return true, chat.E(chat.Protocol, "", errors.New("the session rests and has no answer"))
+	}
+	return false, nil
+}
