@@ -22,7 +22,7 @@ type asks struct {
 var errWithdrawn = chat.E(chat.Expired, "the agent withdrew the question", nil)
 
 // Request implements rpc.Handler.
-func (s *server) Request(id rpc.ID, method string, params json.RawMessage) {
+func (s ear) Request(id rpc.ID, method string, params json.RawMessage) {
 	var p asked
 	err := rpc.Decode(params, &p)
 	if err != nil || !answerable(method) {
@@ -40,7 +40,7 @@ func (s *server) Request(id rpc.ID, method string, params json.RawMessage) {
 		s.tasks.Go(func() { s.asks.reply(id, p.no()) })
 		return
 	}
-	w.asked(id, p)
+	listener{w}.asked(id, p)
 }
 
 func answerable(method string) bool {
@@ -53,9 +53,9 @@ func answerable(method string) bool {
 
 // asked takes a question about what runs here. One of a sub-agent that goes on
 // after the turn is a piece of work of its own.
-func (w *Worker) asked(id rpc.ID, p asked) {
-	t, end := w.current(), func(error) {}
-	if r := w.runOf(p.Turn); r != nil {
+func (w listener) asked(id rpc.ID, p asked) {
+	t, end := w.stage.current(), func(error) {}
+	if r := w.stage.runOf(p.Turn); r != nil {
 		t = r.t
 		p.file = r.file(p.Item)
 	}
@@ -74,7 +74,7 @@ func (w *Worker) asked(id rpc.ID, p asked) {
 	w.srv.tasks.Go(func() {
 		defer end(nil)
 		defer t.asks.Done()
-		w.srv.asks.ask(w, t, id, p)
+		w.srv.asks.ask(w.Worker, t, id, p)
 	})
 }
 
@@ -110,7 +110,7 @@ func (a *asks) ask(w *Worker, t *turn, id rpc.ID, p asked) {
 		return
 	}
 	if answer.Effect == chat.EffectDeny && answer.Text != "" {
-		w.explain(t, answer.Text) // before the no, so that the agent reads both at once
+		w.ask.explain(t, answer.Text) // before the no, so that the agent reads both at once
 	}
 	a.reply(id, p.verdict(q, answer))
 }
@@ -120,16 +120,13 @@ const saysDenied = "About the request that I denied just now: "
 
 // explain tells the agent why something is denied: its protocol has no place
 // for that, but it takes in words while it works.
-func (w *Worker) explain(t *turn, why string) {
+func (l line) explain(t *turn, why string) {
 	r := t.now()
 	if r == nil || r.id() == "" {
 		return
 	}
-	err := w.srv.call(t.ctx, doSteer, object{
-		"threadId": w.thread, "expectedTurnId": r.id(), "input": []object{textItem(saysDenied + why)},
-	}, nil)
-	if err != nil {
-		w.log.InfoContext(t.ctx, "the agent does not hear why it was denied", "err", err)
+	if err := l.steer(t.ctx, r.id(), []object{textItem(saysDenied + why)}); err != nil {
+		l.log.InfoContext(t.ctx, "the agent does not hear why it was denied", "err", err)
 	}
 }
 

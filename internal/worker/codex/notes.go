@@ -8,12 +8,16 @@ import (
 	"cligate/internal/worker"
 )
 
+// listener takes what the server tells and asks about a worker. Only the
+// server's reader uses it.
+type listener struct{ *Worker }
+
 // note takes what is told about the worker's thread.
-func (w *Worker) note(method string, n note) {
+func (w listener) note(method string, n note) {
 	switch method {
 	case onUsage:
 		u := w.known.spent(n.Usage)
-		if r := w.runOf(n.turn()); r != nil {
+		if r := w.stage.runOf(n.turn()); r != nil {
 			r.t.used(u, n.Usage)
 		}
 	case onSettings:
@@ -23,87 +27,50 @@ func (w *Worker) note(method string, n note) {
 	case onTurnStarted:
 		w.began(n.Turn.ID)
 	default:
-		r := w.runOf(n.turn())
+		r := w.stage.runOf(n.turn())
 		if r == nil {
 			return
 		}
 		r.note(method, n)
 		if method == onTurnCompleted {
-			if own := w.takeOwn(n.turn()); own == r {
+			if own := w.stage.takeOwn(n.turn()); own == r {
 				own.leave(own.err)
 			}
 		}
 	}
 }
 
-// runOf returns the run with that id, if it goes on.
-func (w *Worker) runOf(id string) *run {
-	w.mu.Lock()
-	t, own := w.turn, w.own
-	w.mu.Unlock()
-	if id == "" {
-		return nil
-	}
-	if t != nil {
-		if r := t.now(); r != nil && r.id() == id && !isClosed(r.done) {
-			return r
-		}
-	}
-	if own != nil && own.id() == id {
-		return own
-	}
-	return nil
-}
-
 // began takes the beginning of a turn: the one that we asked for, or else one of
 // the agent's own.
-func (w *Worker) began(id string) {
-	if id == "" || w.runOf(id) != nil {
+func (w listener) began(id string) {
+	if id == "" || w.stage.runOf(id) != nil {
 		return
 	}
-	if t := w.current(); t != nil {
+	if t := w.stage.current(); t != nil {
 		if r := t.now(); r != nil && r.id() == "" {
 			<-r.sent // what is told here came after the request, or the request joins it
-			w.bind(r, id)
+			r.bind(id)
 			return
 		}
 	}
 	w.uninvited(id)
 }
 
-// bind gives a run its id. What the agent had begun by itself may be that turn:
-// then it is the user's from now on.
-func (w *Worker) bind(r *run, id string) {
-	if !r.begin(id) {
-		return
-	}
-	if own := w.takeOwn(id); own != nil {
-		own.leave(nil)
-	}
-	if w.known.remembered(w.thread) {
-		r.t.emit(chat.Event{Kind: chat.EventSession, Text: w.thread})
-	}
-}
-
 // uninvited is a run that nobody asked for.
-func (w *Worker) uninvited(id string) {
+func (w listener) uninvited(id string) {
 	host, end := w.askedBy()
-	r := newRun(w, newTurn(w.srv.life, host, w.log))
+	r := newRun(w.Worker, newTurn(w.srv.life, host, w.log))
 	r.end = end
 	r.begin(id)
 	r.t.begin(r)
 	close(r.sent)
-	w.mu.Lock()
-	before := w.own
-	w.own = r
-	w.mu.Unlock()
-	if before != nil { // its end was not told
+	if before := w.stage.setOwn(r); before != nil { // its end was not told
 		before.leave(chat.E(chat.Protocol, "", fmt.Errorf("turn %s did not end", before.id())))
 	}
 }
 
 // askedBy returns who hears of what nobody asked for, and how that ends.
-func (w *Worker) askedBy() (worker.Host, func(error)) {
+func (w listener) askedBy() (worker.Host, func(error)) {
 	if w.spec.Uninvited == nil {
 		w.log.InfoContext(w.srv.life, "the agent works unasked; dropped")
 		return nowhere{}, func(error) {}
@@ -130,11 +97,11 @@ func (nowhere) Ask(context.Context, chat.Question) (chat.Answer, error) {
 // skipped takes the beginning of a line over the cap and reports whether it was
 // about this worker. The long texts are the answer, which came in pieces
 // before, and what tools printed, which nobody reads here.
-func (w *Worker) skipped(method string, head []byte, size int64) bool {
+func (w listener) skipped(method string, head []byte, size int64) bool {
 	switch method {
 	case onItemCompleted, onItemStarted: // the thread stands at their end
 		id := valueOf(head, "id")
-		for _, r := range w.runs() {
+		for _, r := range w.stage.runs() {
 			if r.knows(id) {
 				r.toolEnded(id, false)
 				return true
@@ -147,7 +114,7 @@ func (w *Worker) skipped(method string, head []byte, size int64) bool {
 	}
 	switch method {
 	case onTurnCompleted:
-		if r := w.runOf(valueOf(head, "id")); r != nil {
+		if r := w.stage.runOf(valueOf(head, "id")); r != nil {
 			info := turnInfo{ID: r.id(), Status: turnCompleted}
 			if r.failed.Message != "" {
 				info.Status = turnFailed
@@ -155,7 +122,7 @@ func (w *Worker) skipped(method string, head []byte, size int64) bool {
 			w.note(method, note{Turn: info})
 		}
 	case onText:
-		if r := w.runOf(valueOf(head, "turnId")); r != nil {
+		if r := w.stage.runOf(valueOf(head, "turnId")); r != nil {
 			r.note(onText, note{ItemID: valueOf(head, "itemId")})
 			r.notice("codex.skipped", "size", fmt.Sprintf("%d MiB", size>>20))
 		}
@@ -163,26 +130,23 @@ func (w *Worker) skipped(method string, head []byte, size int64) bool {
 	return true
 }
 
-// runs are those that go on.
-func (w *Worker) runs() (all []*run) {
-	w.mu.Lock()
-	t, own := w.turn, w.own
-	w.mu.Unlock()
-	if t != nil {
-		if r := t.now(); r != nil && !isClosed(r.done) {
-			all = append(all, r)
+// kid takes what is told about a thread that may be a sub-agent's of ours. Only
+// what a stop has to know is kept.
+func (w listener) kid(method string, n note) bool {
+	if !w.stage.hasKid(n.Thread) && (method != onTurnStarted || !w.stage.serves(n.Turn.Root)) {
+		return false
+	}
+	switch method {
+	case onTurnStarted, onTurnCompleted:
+		turn := ""
+		if method == onTurnStarted {
+			turn = n.Turn.ID
+		}
+		w.stage.child(n.Thread, turn)
+	case onItemStarted:
+		if t := w.stage.current(); t != nil && n.Item.Type == itemCommand {
+			t.called(n.Item.ID)
 		}
 	}
-	if own != nil {
-		all = append(all, own)
-	}
-	return all
-}
-
-// knows reports whether an item is a tool or a message of this run.
-func (r *run) knows(id string) bool {
-	r.mu.Lock()
-	_, tool := r.tools[id]
-	r.mu.Unlock()
-	return tool || r.answer.seen[id]
+	return true
 }

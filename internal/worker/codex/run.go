@@ -60,6 +60,20 @@ func (r *run) begin(id string) bool {
 	return !known
 }
 
+// bind gives a run its id. What the agent had begun by itself may be that turn:
+// then it is the user's from now on.
+func (r *run) bind(id string) {
+	if !r.begin(id) {
+		return
+	}
+	if own := r.w.stage.takeOwn(id); own != nil {
+		own.leave(nil)
+	}
+	if r.w.known.remembered(r.w.thread) {
+		r.t.emit(chat.Event{Kind: chat.EventSession, Text: r.w.thread})
+	}
+}
+
 // note takes what is told about the run.
 func (r *run) note(method string, n note) {
 	<-r.sent // the request was written: whoever wrote it is about to say so
@@ -235,13 +249,13 @@ func (r *run) finish(info turnInfo) {
 // leave ends a run that nobody asked for.
 func (r *run) leave(err error) {
 	if !isClosed(r.done) && err == nil { // a user's turn took it over
-		r.t.close()
+		r.t.hush()
 		r.t.cancel(nil)
 		r.end(nil)
 		return
 	}
 	r.t.report()
-	r.t.close()
+	r.t.hush()
 	r.t.cancel(nil)
 	r.end(err)
 }
@@ -252,4 +266,12 @@ func steps(plan []planStep) []chat.Step {
 		all = append(all, chat.Step{Text: s.Step, Done: s.Status == "completed"})
 	}
 	return all
+}
+
+// knows reports whether an item is a tool or a message of this run.
+func (r *run) knows(id string) bool {
+	r.mu.Lock()
+	_, tool := r.tools[id]
+	r.mu.Unlock()
+	return tool || r.answer.seen[id]
 }

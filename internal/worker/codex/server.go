@@ -2,7 +2,6 @@ package codex
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,7 +63,7 @@ func newServer(ctx context.Context, cfg Config, dir string, p process, log *slog
 		cfg: cfg, log: log.With("process", p.Identity()), proc: p, dir: dir, life: life, cancel: cancel,
 		gone: make(chan struct{}), workers: map[string]*Worker{},
 	}
-	s.conn = rpc.New(p, s, rpc.Config{MaxLine: cfg.MaxLine, Log: s.log})
+	s.conn = rpc.New(p, ear{s}, rpc.Config{MaxLine: cfg.MaxLine, Log: s.log})
 	s.asks = asks{server: s, open: map[string]context.CancelCauseFunc{}}
 	s.tasks.Go(s.read)
 	return s
@@ -179,7 +178,7 @@ func (s *server) all() []*Worker {
 // parent returns the worker whose sub-agent a thread is.
 func (s *server) parent(thread string) *Worker {
 	for _, w := range s.all() {
-		if w.hasKid(thread) {
+		if w.stage.hasKid(thread) {
 			return w
 		}
 	}
@@ -230,48 +229,13 @@ func (s *server) disown(ctx context.Context, w *Worker) {
 	s.stale = true
 	s.mu.Unlock()
 	for _, other := range s.all() {
-		if other != w && other.busy() {
+		if other != w && other.stage.busy() {
 			s.log.WarnContext(ctx, "agent does not obey; others use it, so it is left", "session", w.spec.Session)
 			w.lose()
 			return
 		}
 	}
 	s.kill(context.WithoutCancel(ctx), "it did not end the turn in time")
-}
-
-// Notify implements rpc.Handler.
-func (s *server) Notify(method string, params json.RawMessage) {
-	if method == onLimits {
-		var l limits
-		if rpc.Decode(params, &l) == nil {
-			s.limited(l)
-		}
-		return
-	}
-	var n note
-	if err := rpc.Decode(params, &n); err != nil {
-		s.log.DebugContext(s.life, "notification not understood", "method", method, "err", err)
-		return
-	}
-	if method == onResolved {
-		s.asks.withdraw(rpc.ID(n.Request))
-		return
-	}
-	if w := s.find(n.Thread); w != nil {
-		w.note(method, n)
-		return
-	}
-	s.foreign(method, n)
-}
-
-// foreign takes what is told about a thread that is no session of ours: a
-// sub-agent's. It belongs to whose turn it serves, and is shown nowhere.
-func (s *server) foreign(method string, n note) {
-	for _, w := range s.all() {
-		if w.kid(method, n) {
-			return
-		}
-	}
 }
 
 // limited notes when an exhausted limit ends.
@@ -293,21 +257,6 @@ func (s *server) limitEnds() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.resets
-}
-
-// Skipped implements rpc.Handler. What the line said is lost; what it ended has
-// ended.
-func (s *server) Skipped(head []byte, size int64) {
-	method := valueOf(head, "method")
-	s.log.WarnContext(s.life, "line of the agent skipped", "method", method, "bytes", size)
-	if method == "" {
-		return
-	}
-	for _, w := range s.all() {
-		if w.skipped(method, head, size) {
-			return
-		}
-	}
 }
 
 func isClosed(ch <-chan struct{}) bool {

@@ -101,9 +101,6 @@ func (t *turn) quiet() bool {
 	return t.over
 }
 
-// close makes sure that nothing joins the turn any more.
-func (t *turn) close() { t.hush() }
-
 // admit counts a question in; false when the turn takes none any more.
 func (t *turn) admit() bool {
 	t.mu.Lock()
