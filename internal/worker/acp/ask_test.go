@@ -131,6 +131,36 @@ func TestFormsOfEveryShape(t *testing.T) {
 	}
 }
 
+func TestAnswersThatDoNotFitAreNotSent(t *testing.T) {
+	t.Parallel()
+	params := `{"message":"m","requestedSchema":{"properties":{%s},"required":["a"]}}`
+	for _, c := range []struct{ field, answer, want string }{
+		{`"a":{"type":"integer","minimum":1,"maximum":9}`, "5", `5`},
+		{`"a":{"type":"integer","minimum":1,"maximum":9}`, " 5.0 ", `5`},
+		{`"a":{"type":"integer"}`, "5.5", ""},
+		{`"a":{"type":"integer","maximum":9}`, "10", ""},
+		{`"a":{"type":"number","minimum":1}`, "0.5", ""},
+		{`"a":{"type":"number"}`, "1e3", `1000`},
+		{`"a":{"type":"number"}`, "NaN", ""},
+		{`"a":{"type":"number"}`, "many", ""},
+		{`"a":{"type":"string","maxLength":3}`, "four", ""},
+		{`"a":{"type":"string","minLength":3}`, "漢字", ""},
+		{`"a":{"type":"string","enum":["x"],"enumNames":["Ex"]}`, "ex", `"x"`},
+		{`"a":{"type":"string","enum":["x"]}`, "y", ""},
+		{`"a":{"type":"array","items":{"enum":["x","y"]}}`, "x", `["x"]`},
+		{`"a":{"type":"boolean"}`, "maybe", ""},
+	} {
+		_, got := asked(t, methodForm, strings.Replace(params, "%s", c.field, 1), workertest.Say(chat.Answer{Values: map[string][]string{"a": {c.answer}}}))
+		want := `{"action":"decline"}`
+		if c.want != "" {
+			want = `{"action":"accept","content":{"a":` + c.want + `}}`
+		}
+		if got != want {
+			t.Errorf("%s answered %q: %s", c.field, c.answer, got)
+		}
+	}
+}
+
 func TestAQuestionInTheFormOfPermissionsIsAQuestion(t *testing.T) {
 	t.Parallel()
 	params := `{"sessionId":"s1","toolCall":{"toolCallId":"c","title":"Which one?"},"options":[

@@ -106,6 +106,7 @@ func (c Config) abilities(said presented, seen ...worker.Ability) worker.Abiliti
 	for a, announced := range map[worker.Ability]bool{
 		worker.Resume: said.Capabilities.Load, worker.Images: said.Capabilities.Prompt.Image,
 		worker.Catalogue: said.Capabilities.Session.List != nil && said.Capabilities.Load,
+		worker.Steer:     said.Meta.Steering.Supported || c.Drains,
 		worker.TakesOver: len(c.Terminal) > 0 && said.Capabilities.Load,
 	} {
 		if announced {

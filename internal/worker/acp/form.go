@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"cligate/internal/chat"
 )
@@ -38,6 +40,10 @@ type field struct {
 		Enum  []string   `json:"enum"`
 		AnyOf []constant `json:"anyOf"`
 	} `json:"items"`
+	Minimum   *float64 `json:"minimum"`
+	Maximum   *float64 `json:"maximum"`
+	MinLength int      `json:"minLength"`
+	MaxLength int      `json:"maxLength"` // 0 = any
 }
 
 type constant struct {
@@ -180,22 +186,47 @@ func (f form) put(content map[string]any, query chat.Query, given []string) {
 		}
 		return
 	}
-	fd := f.fields[query.ID]
-	switch fd.Type {
-	case "array":
-		content[query.ID] = given
-	case "boolean":
-		content[query.ID] = given[0] == "true"
-	case "number", "integer":
-		if n := json.Number(given[0]); validNumber(given[0]) {
-			content[query.ID] = n
-		}
-	default:
-		content[query.ID] = given[0]
+	if v, ok := f.fields[query.ID].value(query, given); ok {
+		content[query.ID] = v
 	}
 }
 
-func validNumber(s string) bool {
-	_, err := strconv.ParseFloat(s, 64)
-	return err == nil
+// value is an answer as the field wants it; false = it does not fit, and an
+// agent would refuse the form for it.
+func (fd field) value(query chat.Query, given []string) (any, bool) {
+	if len(query.Options) > 0 {
+		var ids []string
+		for _, g := range given {
+			i := slices.IndexFunc(query.Options, func(o chat.Option) bool {
+				return o.ID == g || strings.EqualFold(o.Label, strings.TrimSpace(g))
+			})
+			if i < 0 {
+				return nil, false
+			}
+			ids = append(ids, query.Options[i].ID)
+		}
+		given = ids
+	}
+	switch fd.Type {
+	case "array":
+		return given, true
+	case "boolean":
+		return given[0] == "true", true
+	case "number", "integer":
+		return fd.number(strings.TrimSpace(given[0]))
+	default:
+		n := utf8.RuneCountInString(given[0])
+		return given[0], n >= fd.MinLength && (fd.MaxLength == 0 || n <= fd.MaxLength)
+	}
+}
+
+func (fd field) number(s string) (any, bool) {
+	v, err := strconv.ParseFloat(s, 64)
+	switch {
+	case err != nil, math.IsNaN(v), math.IsInf(v, 0),
+		fd.Type == "integer" && v != math.Trunc(v),
+		fd.Minimum != nil && v < *fd.Minimum, fd.Maximum != nil && v > *fd.Maximum:
+		return nil, false
+	}
+	return json.Number(strconv.FormatFloat(v, 'f', -1, 64)), true
 }

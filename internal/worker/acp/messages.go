@@ -55,6 +55,23 @@ type prompt struct {
 	Prompt    []content `json:"prompt"`
 }
 
+// steering are words for the turn that runs. Where none does any more they must
+// not begin one.
+type steering struct {
+	SessionID string    `json:"sessionId"`
+	Prompt    []content `json:"prompt"`
+	Meta      struct {
+		Steering struct {
+			Idle string `json:"idleBehavior"`
+		} `json:"steering"`
+	} `json:"_meta"`
+}
+
+// steered is the answer; only "injected" means that they were taken.
+type steered struct {
+	Outcome string `json:"outcome"`
+}
+
 type cancelNote struct {
 	SessionID string `json:"sessionId"`
 }
@@ -80,6 +97,11 @@ type presented struct {
 			List *struct{} `json:"list"`
 		} `json:"sessionCapabilities"`
 	} `json:"agentCapabilities"`
+	Meta struct {
+		Steering struct {
+			Supported bool `json:"supported"`
+		} `json:"steering"`
+	} `json:"_meta"`
 }
 
 type opened struct {

@@ -213,6 +213,36 @@ func TestWordsForARunningTurn(t *testing.T) {
 	}
 }
 
+func TestWordsForAnAgentThatTakesThemAtAnyTime(t *testing.T) {
+	t.Parallel()
+	for outcome, want := range map[string]chat.Code{
+		`{"outcome":"injected"}`: chat.CodeNone, `{"outcome":"promptRequired"}`: chat.Conflict, `{}`: chat.Conflict, `7`: chat.Conflict,
+	} {
+		let := make(chan struct{})
+		s := newScript(methods{
+			"initialize":        gives(`{"protocolVersion":1,"_meta":{"steering":{"supported":true}}}`),
+			"_session/steering": gives(outcome), "session/prompt": does("end_turn", func(*script) { <-let }),
+		})
+		w := mustOpen(t, s, Config{})
+		if err := w.Steer(t.Context(), ask("early")); chat.CodeOf(err) != chat.Conflict {
+			t.Errorf("nothing runs: %v", err)
+		}
+		over := make(chan error, 1)
+		go func() { over <- w.Prompt(t.Context(), ask("hi"), workertest.NewHost(nil)) }()
+		for len(s.got("session/prompt")) == 0 {
+			<-time.After(time.Millisecond)
+		}
+		if err := w.Steer(t.Context(), ask("more")); chat.CodeOf(err) != want {
+			t.Errorf("%s: %v", outcome, err)
+		}
+		if got := s.got("_session/steering"); len(got) != 1 || !strings.Contains(got[0], `"idleBehavior":"promptRequired"`) {
+			t.Errorf("sent %q", got)
+		}
+		close(let)
+		must(t, <-over)
+	}
+}
+
 func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {

@@ -107,7 +107,7 @@ func qwen() Config {
 		Quirks: Quirks{
 			Can: worker.Abilities{
 				worker.Questions, worker.Models, worker.Modes, worker.Thoughts, worker.Tokens, worker.Window, worker.AgentTurns,
-				worker.Steer, worker.KeepsStopped,
+				worker.KeepsStopped,
 			},
 			Cannot:       worker.Abilities{worker.Images}, // only of models that it knows to see
 			ReplayInLoad: true,

@@ -12,12 +12,14 @@ import (
 )
 
 // takes is what an agent takes natively with a prompt.
-type takes struct{ pictures, documents bool }
+type takes struct{ pictures, documents, steering bool }
 
 // takes is what the agent says, and what was seen.
 func (c Config) takes(said presented) takes {
 	can := c.abilities(said)
-	return takes{pictures: can.Has(worker.Images), documents: can.Has(worker.Documents)}
+	return takes{
+		pictures: can.Has(worker.Images), documents: can.Has(worker.Documents), steering: said.Meta.Steering.Supported,
+	}
 }
 
 // Limits of what is sent natively: the model services behind the agents take

@@ -14,25 +14,57 @@ type words struct {
 	taken chan struct{}
 }
 
-// Steer puts words into the running turn of an agent that asks for them; the
-// protocol itself has no way. It waits until the agent has taken them, or the
-// turn is over.
+// Steer puts words into the running turn, in the way that the agent announces,
+// or when it asks for them; the protocol itself has none. It waits until the
+// agent has taken them, or the turn is over.
 func (w *Worker) Steer(ctx context.Context, in chat.Input) error {
-	if !w.session.cfg.Drains {
-		return chat.E(chat.Unsupported, "", errors.New("the protocol has no way to steer a turn"))
+	injects := w.session.steers()
+	if !injects && !w.session.cfg.Drains {
+		return chat.E(chat.Unsupported, "", errors.New("the agent has no way to steer a turn"))
 	}
 	blocks, err := w.session.contents(in)
 	if err != nil {
 		return err
 	}
-	if len(blocks) != 1 || blocks[0].Type != "text" {
+	t := w.desk.running()
+	switch {
+	case t == nil:
+		return chat.E(chat.Conflict, "", errors.New("no turn runs"))
+	case injects:
+		return w.inject(ctx, blocks)
+	case len(blocks) != 1 || blocks[0].Type != "text":
 		return chat.E(chat.Unsupported, "", errors.New("only texts reach a running turn"))
 	}
-	t := w.desk.running()
-	if t == nil {
-		return chat.E(chat.Conflict, "", errors.New("no turn runs"))
+	return t.offer(ctx, &words{text: blocks[0].Text, taken: make(chan struct{})})
+}
+
+func (s *session) steers() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.takes.steering
+}
+
+// inject hands words to an agent that takes them at any time.
+func (w *Worker) inject(ctx context.Context, blocks []content) error {
+	limit, cancel := context.WithTimeoutCause(ctx, w.session.cfg.CallTimeout, errLate)
+	defer cancel()
+	ask := steering{SessionID: w.NativeID(), Prompt: blocks}
+	ask.Meta.Steering.Idle = "promptRequired"
+	raw, err := w.session.conn.call(limit, "_session/steering", ask)
+	if errors.Is(err, errLate) { // it may have them, so they must not go to the queue as well
+		return chat.E(chat.TimedOut, "", err)
 	}
-	x := &words{text: blocks[0].Text, taken: make(chan struct{})}
+	if err != nil {
+		return chat.E(chat.Conflict, "", err)
+	}
+	if got, err := decode[steered](raw); err != nil || got.Outcome != "injected" {
+		return chat.E(chat.Conflict, "", errors.Join(errors.New("the agent did not take the words"), err))
+	}
+	return nil
+}
+
+// offer leaves words for the agent until it asks.
+func (t *turn) offer(ctx context.Context, x *words) error {
 	t.leave(x)
 	select {
 	case <-x.taken:
