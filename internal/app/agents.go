@@ -55,7 +55,7 @@ func (a *agents) names() []string {
 
 // settings are what the operator set about agents, as sessions want them.
 func (a *agents) settings() session.Agents {
-	s := session.Agents{Defaults: map[string]chat.Settings{}, Unattended: map[string]bool{}, Asks: a.asks}
+	s := session.Agents{Defaults: map[string]chat.Settings{}, Unattended: map[string]bool{}, Asks: a.asks, Forgets: a.forgets}
 	for _, e := range a.entries {
 		s.Defaults[e.name] = e.defaults()
 		s.Unattended[e.name] = e.config.Unattended
@@ -83,6 +83,12 @@ func (a *agents) asks(ctx context.Context, name string) (bool, error) {
 		return t.Can.Has(worker.Approvals), nil
 	}
 	return false, fmt.Errorf("look at the agent: %w", err)
+}
+
+// forgets reports whether an agent is known to lose a session with its process.
+func (a *agents) forgets(name string) bool {
+	p, ok := a.probed(name)
+	return ok && len(p.traits.Can) > 0 && !p.traits.Can.Has(worker.Resume)
 }
 
 func (a *agents) note(name string, p probe) {

@@ -390,3 +390,25 @@ func TestOneMessageThatCannotBeRoutedDoesNotStopTheOthers(t *testing.T) {
 		}
 	})
 }
+
+func TestMessageWithNothingToReadIsNotPassedOn(t *testing.T) {
+	play(t, nil, func(t *testing.T, h *house) {
+		for _, text := range []string{"  \n\t", "\u200b", "\u2028\u2029\u0085", "\ufeff\u2060\u00ad", "\u3164\u2800", "\ufe0f\u200d"} {
+			said := len(h.voice.texts())
+			h.say(text)
+			if len(h.voice.texts()) > said {
+				h.told("nothing to read")
+			}
+		}
+		h.told("nothing to read")
+		h.say("", func(m *chat.Message) { m.Files = []chat.FileRef{{ID: "f", Name: "a.png"}} })
+		h.say("\u200b", func(m *chat.Message) { m.Quote = "forwarded" })
+		h.say("🙂\ufe0f")
+		if n := len(h.runner.prompts()); n != 3 {
+			t.Errorf("prompts %q", h.runner.prompts())
+		}
+		if n := h.unrouted(); n != 0 {
+			t.Errorf("%d messages without an end", n)
+		}
+	})
+}

@@ -3,7 +3,9 @@ package router
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"cligate/internal/chat"
 	"cligate/internal/command"
@@ -27,6 +29,9 @@ func (k *intake) text(ctx context.Context, in chat.Inbound) error {
 	if !in.Role.Covers(chat.RoleMember) {
 		return k.end.refuse(ctx, in, []int64{in.ID}, chat.Conversation{}, chat.E(chat.Denied, "", nil))
 	}
+	if in.Quote == "" && len(in.Files) == 0 && unreadable(in.Text) {
+		return k.end.tell(ctx, in, chat.InboundDone, "nothing")
+	}
 	if done, err := k.answers.take(ctx, in); done || err != nil {
 		return err
 	}
@@ -35,6 +40,14 @@ func (k *intake) text(ctx context.Context, in chat.Inbound) error {
 		k.warm(ctx, in)
 	}
 	return nil
+}
+
+// unreadable reports whether a text has nothing that a reader sees.
+func unreadable(text string) bool {
+	return strings.TrimFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Z, unicode.Variation_Selector) ||
+			strings.ContainsRune("\u2800\u3164\uffa0\u115f\u1160\u034f", r) // blanks that count as letters and symbols
+	}) == ""
 }
 
 // take removes and returns the complete bursts of a conversation; 0 = of all.

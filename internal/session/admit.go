@@ -16,6 +16,9 @@ type Agents struct {
 	// Asks reports whether an agent asks before it acts; nil = all do. It may
 	// look at the agent, within ctx.
 	Asks func(ctx context.Context, agent string) (bool, error)
+	// Forgets reports whether an agent is known to lose a session with its
+	// process; nil = none does. Such a process is kept as long as possible.
+	Forgets func(agent string) bool
 }
 
 // admitted opens a worker unless the agent would act without asking anybody

@@ -157,7 +157,7 @@ func (m *Manager) start(ctx context.Context, e *entry, patient bool) (worker.Wor
 		return nil, err
 	}
 	m.pool.mu.Lock()
-	e.begun = true
+	e.begun, e.agent, e.only = true, s.Agent, m.cfg.Agents.Forgets != nil && m.cfg.Agents.Forgets(s.Agent)
 	m.pool.mu.Unlock()
 	w, err := m.open.call(ctx, d, s, m.uninvited(e))
 	if err != nil {
@@ -211,6 +211,24 @@ func (m *Manager) Forget(session int64) {
 		m.pool.mu.Unlock()
 		<-wait
 		m.pool.mu.Lock()
+	}
+}
+
+// Recycle closes the workers of an agent that are live: at once those that
+// are idle, the others as soon as nobody uses them. What they hold in memory,
+// old credentials say, is gone with them. One whose session would be lost with
+// it stays.
+func (m *Manager) Recycle(agent string) {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
+	for _, e := range m.pool.entries {
+		if e.phase != live || e.agent != agent || e.only {
+			continue
+		}
+		e.stale = true
+		if e.idle() {
+			m.pool.retireLocked(e)
+		}
 	}
 }
 

@@ -27,6 +27,8 @@ const (
 // entry is one session's worker. The pool's lock guards it.
 type entry struct {
 	id     int64
+	agent  string // known from the moment its process is started; likewise:
+	only   bool   // the session lives in this process only
 	phase  phase
 	w      worker.Worker // nil while opening
 	users  int           // turns that hold it by Acquire
@@ -168,7 +170,7 @@ func (p *pool) restLocked(e *entry) {
 		p.retireLocked(e)
 	default:
 		e.idleAt = time.Now()
-		if p.idleTime > 0 {
+		if p.idleTime > 0 && !e.only {
 			e.unwind()
 			e.timer = time.AfterFunc(p.idleTime, func() { p.expire(e) })
 		}
@@ -256,11 +258,12 @@ func (p *pool) dismissLocked(e *entry, why error) {
 	p.retireLocked(e)
 }
 
-// oldestLocked returns the worker that has been idle for longest.
+// oldestLocked returns the worker that has been idle for longest; one whose
+// session would be lost with it only when there is no other.
 func (p *pool) oldestLocked() *entry {
 	var old *entry
 	for _, e := range p.entries {
-		if e.idle() && (old == nil || e.idleAt.Before(old.idleAt)) {
+		if e.idle() && (old == nil || old.only && !e.only || old.only == e.only && e.idleAt.Before(old.idleAt)) {
 			old = e
 		}
 	}

@@ -84,6 +84,9 @@ func (n *run) end(err error) {
 	if n.spoilt(e) {
 		n.sessions.Forget(n.session.ID)
 	}
+	if e.reason == chat.LoggedOut { // the others hold the same credentials
+		n.sessions.Recycle(n.session.Agent)
+	}
 	if n.cfg.Ended != nil && e.state.Final() {
 		n.turn.State, n.turn.Reason = e.state, e.reason
 		n.cfg.Ended(n.turn)

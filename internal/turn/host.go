@@ -23,9 +23,9 @@ type host struct {
 	tools   map[string]bool // running?
 	usage   chat.Usage
 	before  chat.Usage // used today by others
-	native  string // the last id that was reported
-	told    bool   // an answer is on its way to the agent
-	asks    int    // open ones
+	native  string     // the last id that was reported
+	told    bool       // an answer is on its way to the agent
+	asks    int        // open ones
 }
 
 // Emit implements worker.Host. After the end of the turn nothing is taken any

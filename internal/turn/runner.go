@@ -48,6 +48,8 @@ type Sessions interface {
 	Moved(ctx context.Context, s chat.Session) (bool, error)
 	// Forget ends the session's process, if any, and waits for that.
 	Forget(session int64)
+	// Recycle closes an agent's live workers, each when nobody uses it.
+	Recycle(agent string)
 }
 
 // Voice speaks to people.

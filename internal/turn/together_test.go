@@ -117,3 +117,22 @@ func TestTurnOfALostSessionWaitsForItsSuccessor(t *testing.T) {
 		h.wantState(late, chat.TurnSucceeded, "")
 	})
 }
+
+func TestRefusedCredentialsAreUsedByNoOtherWorkerEither(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t, turn.Config{})
+		h.say("remember the word plum")
+		first := h.session
+		h.beside()
+		h.agent.Script(fake.Fail(chat.LoggedOut, ""))
+		h.say("hello")
+		synctest.Wait()
+		if now, _ := h.agent.Live(); now != 0 {
+			t.Errorf("%d processes with the same credentials live on", now)
+		}
+		if _, err := h.db.Sessions().UseSession(t.Context(), first.Conversation, first.ID); err != nil {
+			t.Fatal(err)
+		}
+		h.plum()
+	})
+}
