@@ -50,15 +50,15 @@ func (n *turn) step(st script.Step) (failure object) {
 	case "todo":
 		n.tell("turn/plan/updated", object{"explanation": nil, "plan": []object{{"step": "look", "status": "completed"}, {"step": "leap", "status": "pending"}}})
 	case "task":
-		n.task(st.Rest)
+		own{n}.task(st.Rest)
 	case "fail":
-		return n.fail(st)
+		return rogue{n}.fail(st)
 	case "cut":
-		return n.cut()
+		return rogue{n}.cut()
 	case "later":
-		n.later(st)
+		own{n}.later(st)
 	default:
-		n.trouble(st)
+		rogue{n}.trouble(st)
 	}
 	return nil
 }
@@ -236,13 +236,16 @@ func (n *turn) write(st script.Step) {
 	n.tell("item/completed", object{"item": it})
 }
 
+// own is what a turn sets going beside itself.
+type own struct{ *turn }
+
 // task lets a sub-agent do something: a thread of its own on the same line,
 // whose turn ends before ours.
-func (n *turn) task(text string) {
+func (n own) task(text string) {
 	id := n.item("call")
 	it := object{"type": "collabAgentToolCall", "id": id, "tool": "spawnAgent", "status": "inProgress", "prompt": text}
 	n.tell("item/started", object{"item": it})
-	kid := &thread{s: n.t.s, id: uuid.NewString(), parent: n, kept: n.t.kept, approval: n.t.approval, sandbox: n.t.sandbox, commands: map[string]*command{}}
+	kid := &thread{s: n.t.s, id: uuid.NewString(), parent: n.turn, kept: n.t.kept, approval: n.t.approval, sandbox: n.t.sandbox, commands: map[string]*command{}}
 	kid.kept.Texts = nil
 	work := newTurn(kid, []input{{Type: "text", Text: text}}, n.id)
 	kid.turn = work
@@ -260,7 +263,7 @@ func (n *turn) task(text string) {
 }
 
 // later begins a turn by itself after this one.
-func (n *turn) later(st script.Step) {
+func (n own) later(st script.Step) {
 	go func() {
 		time.Sleep(time.Duration(st.Int(0, 100)) * time.Millisecond)
 		t := n.t

@@ -12,8 +12,11 @@ import (
 	"cligate/internal/sim/script"
 )
 
+// rogue is a turn that goes wrong.
+type rogue struct{ *turn }
+
 // fail fails as the real one does when its model service answers so.
-func (n *turn) fail(st script.Step) object {
+func (n rogue) fail(st script.Step) object {
 	switch status := st.Int(0, 500); {
 	case status == 404:
 		return trouble("The model `no-such-model` does not exist or you do not have access to it.", "modelNotFound")
@@ -45,7 +48,7 @@ func trouble(message string, info any) object {
 }
 
 // cut streams half an answer twice and gives up.
-func (n *turn) cut() object {
+func (n rogue) cut() object {
 	const words = "stream disconnected before completion: Transport error: network error: error decoding response body"
 	for i := range 2 {
 		n.delta(n.begin(), "half an answer ")
@@ -57,15 +60,15 @@ func (n *turn) cut() object {
 }
 
 // trouble does what no healthy agent does.
-func (n *turn) trouble(st script.Step) {
+func (n rogue) trouble(st script.Step) {
 	s := n.t.s
 	switch word, _, _ := strings.Cut(st.Rest, " "); {
 	case st.Verb == "bigline": // the output of a tool, and an answer
 		id := n.item("call")
 		it := object{"type": "commandExecution", "id": id, "command": "big", "status": "inProgress"}
 		n.tell("item/started", object{"item": it})
-		it["status"], it["aggregatedOutput"] = "completed", strings.Repeat("x", st.Int(0, 5)<<20)
-		n.tell("item/completed", object{"item": it})
+		s.raw(fmt.Appendf(nil, `{"method":"item/completed","params":{"item":{"type":"commandExecution","id":%q,"command":"big","status":"completed","aggregatedOutput":%q},"threadId":%q,"turnId":%q}}`+"\n",
+			id, strings.Repeat("x", st.Int(0, 5)<<20), n.t.id, n.id))
 	case st.Verb == "double": // an answer in pieces, then as a line over the cap, and an end over the cap
 		msg := n.begin()
 		n.delta(msg, "a long answer")
