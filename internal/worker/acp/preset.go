@@ -81,7 +81,7 @@ func gemini() Config {
 		Install: i18n.T(i18n.Default, "acp.gemini_install"), Login: i18n.T(i18n.Default, "acp.gemini_login"),
 		Quirks: Quirks{
 			Can: worker.Abilities{
-				worker.Models, worker.Modes, worker.Documents, worker.Thoughts, worker.Tokens, worker.Failures, worker.KeepsStopped,
+				worker.Models, worker.Modes, worker.Documents, worker.Thoughts, worker.Tokens, worker.Failures,
 			},
 			Lost:     []string{"Invalid session identifier", "No previous sessions found for this project"},
 			Noise:    []string{"[MODE_UPDATE] "},

@@ -129,22 +129,30 @@ func (s store) content(file string) bool {
 		return true
 	}
 	defer f.Close()
-	lines := proc.NewLineReader(f, 0)
-	for {
+	var said []string // ids of messages
+	for lines := proc.NewLineReader(f, 0); ; {
 		line, err := lines.Next()
-		if err != nil {
-			return !errors.Is(err, io.EOF)
+		switch {
+		case errors.Is(err, io.EOF):
+			return len(said) > 0
+		case err != nil || line.Cut:
+			return true
+		case len(bytes.TrimSpace(line.Data)) == 0:
+			continue
 		}
-		if line.Cut || len(bytes.TrimSpace(line.Data)) > 0 && s.says(line.Data) {
+		var e entry
+		if json.Unmarshal(line.Data, &e) != nil || !e.known() {
 			return true
 		}
+		said = e.after(said, s.Context)
 	}
 }
 
-// entry is a line of a session's file: a message, a change, or what the file
-// is.
+// entry is a line of a session's file: a message, a change, the withdrawal of
+// all messages from one on, or what the file is.
 type entry struct {
-	ID      string `json:"sessionId"`
+	Session string  `json:"sessionId"`
+	Rewind  *string `json:"$rewindTo"`
 	Changes *struct {
 		Messages []kept `json:"messages"`
 	} `json:"$set"`
@@ -153,23 +161,29 @@ type entry struct {
 
 // kept is a message as it is kept.
 type kept struct {
+	ID      string          `json:"id"`
 	Type    string          `json:"type"`
 	Content json.RawMessage `json:"content"`
 }
 
-// says reports whether a line has something of a conversation in it.
-func (s store) says(line []byte) bool {
-	var r entry
-	if json.Unmarshal(line, &r) != nil {
-		return true
+func (e entry) known() bool {
+	return e.Session != "" || e.Rewind != nil || e.Changes != nil || e.Type != ""
+}
+
+// after is what is said after a line, given what was before. A message with
+// the context in it is nobody's.
+func (e entry) after(said []string, context string) []string {
+	if e.Rewind != nil {
+		return said[:max(0, slices.Index(said, *e.Rewind))]
 	}
-	if r.Type != "" {
-		return true
+	messages := []kept{e.kept}
+	if e.Changes != nil {
+		messages = e.Changes.Messages
 	}
-	if r.Changes == nil {
-		return r.ID == ""
+	for _, m := range messages {
+		if m.Type != "" && (m.Type != "user" || !bytes.Contains(m.Content, []byte(context))) {
+			said = append(said, m.ID)
+		}
 	}
-	return slices.ContainsFunc(r.Changes.Messages, func(m kept) bool {
-		return m.Type != "user" || !bytes.Contains(m.Content, []byte(s.Context))
-	})
+	return said
 }

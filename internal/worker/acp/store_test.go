@@ -15,6 +15,7 @@ const (
 	head     = `{"sessionId":"` + storedID + `","startTime":"2026-12-01T00:23:11.095Z","kind":"main"}` + "\n" +
 		`{"$set":{"messages":[{"id":"1","type":"user","content":[{"text":"<session_context>\nThis is"}]}]}}` + "\n"
 	talk = head + `{"id":"2","type":"user","content":[{"text":"say 0"}]}` + "\n" + `{"$set":{"lastUpdated":"x"}}` + "\n"
+	back = talk + `{"$rewindTo":"2"}` + "\n"
 	set2 = head + `{"$set":{"messages":[{"type":"user","content":[{"text":"<session_context>"}]},{"type":"gemini","content":"0"}]}}` + "\n"
 )
 
@@ -49,6 +50,7 @@ func TestAnEmptyFileOfASessionIsSweptBesideAFullOne(t *testing.T) {
 	}{
 		"full and empty":       {map[string]string{"a": talk, "b": head, "c": ""}, []string{"a"}},
 		"changed and empty":    {map[string]string{"a": head, "b": set2}, []string{"b"}},
+		"taken back":           {map[string]string{"a": set2, "b": back, "c": back + `{"id":"3","type":"gemini","content":"x"}`}, []string{"a", "c"}},
 		"only empty":           {map[string]string{"a": head, "b": head}, []string{"a", "b"}},
 		"one":                  {map[string]string{"a": head}, []string{"a"}},
 		"what nobody can read": {map[string]string{"a": talk, "b": "\x00garbage\n", "c": `{"new":"kind"}`}, []string{"a", "b", "c"}},
