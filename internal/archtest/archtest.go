@@ -46,6 +46,8 @@ var ours = map[string][]string{
 	"worker/codex":          {"worker", "worker/attach", "worker/proc", "worker/rpc"},
 	"worker/demo":           {},
 	"worker/fake":           {"worker"},
+	"worker/opencode":       {"worker", "worker/attach", "worker/proc"},
+	"worker/pi":             {"worker", "worker/attach", "worker/proc"},
 	"worker/rpc":            {"worker/proc"},
 	"worker/workertest":     {"worker", "worker/proc", "worker/proc/runner"},
 }

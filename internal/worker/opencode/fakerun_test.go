@@ -126,7 +126,7 @@ func (f *fake) turn(s *fakeSession, in fakePrompt, done chan struct{}) {
 		f.publish("message.part.updated", object{"sessionID": g.id, "part": p})
 	}
 	if d, err := time.ParseDuration(os.Getenv(fakeSlow)); err == nil {
-		time.Sleep(d)
+		<-time.After(d)
 	}
 	f.mu.Lock()
 	s.busy, s.cancel, s.status = true, g.stopped, object{"type": "busy"}

@@ -77,7 +77,7 @@ func init() { //nolint:gochecknoinits // the steps use each other
 }
 
 // settle waits until what was said has been read.
-func (g *going) settle() { time.Sleep(200 * time.Millisecond) }
+func (g *going) settle() { <-time.After(200 * time.Millisecond) }
 
 // breakOff ends every event stream.
 func (g *going) breakOff() {
@@ -195,7 +195,7 @@ func (g *going) helper(string) error {
 // withdrawn asks for leave, and somebody else answers.
 func (g *going) withdrawn(string) error {
 	go func() {
-		time.Sleep(300 * time.Millisecond)
+		<-time.After(300 * time.Millisecond)
 		g.mu.Lock()
 		for id, ch := range g.pending {
 			if g.requests[id]["sessionID"] == g.id {

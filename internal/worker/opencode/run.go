@@ -61,6 +61,7 @@ func (r *run) until(ctx context.Context) error {
 			r.abortNow(ctx)
 			r.check = true
 		case <-r.gone:
+			r.drain() // its last words
 			if !r.stopping.IsZero() {
 				return r.result
 			}

@@ -82,20 +82,20 @@ type event struct {
 
 // properties are those of all events that are looked at.
 type properties struct {
-	SessionID string       `json:"sessionID"`
-	Info      info         `json:"info"`
-	Part      part         `json:"part"`
-	MessageID string       `json:"messageID"`
-	PartID    string       `json:"partID"`
-	Field     string       `json:"field"`
-	Delta     string       `json:"delta"`
-	Status    status       `json:"status"`
-	Error     *failure     `json:"error"`
-	Todos     []todo       `json:"todos"`
-	RequestID string       `json:"requestID"`
-	ID        string       `json:"id"` // of a request
-	Questions []query      `json:"questions"`
-	Tool      *toolCall    `json:"tool"`
+	SessionID string    `json:"sessionID"`
+	Info      info      `json:"info"`
+	Part      part      `json:"part"`
+	MessageID string    `json:"messageID"`
+	PartID    string    `json:"partID"`
+	Field     string    `json:"field"`
+	Delta     string    `json:"delta"`
+	Status    status    `json:"status"`
+	Error     *failure  `json:"error"`
+	Todos     []todo    `json:"todos"`
+	RequestID string    `json:"requestID"`
+	ID        string    `json:"id"` // of a request
+	Questions []query   `json:"questions"`
+	Tool      *toolCall `json:"tool"`
 	permitted
 }
 
