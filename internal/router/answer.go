@@ -49,6 +49,10 @@ func (w answers) take(ctx context.Context, in chat.Inbound) (done bool, err erro
 		if ans, ok := inWords(a, in, false); ok {
 			return w.give(ctx, in, a, ans, false)
 		}
+		// Which request is meant is not guessed, and the agent is not told "allow".
+		if k := a.Question.Kind; verdict(in.Text) != "" && (k == chat.AskApproval || k == chat.AskPlan) {
+			return true, w.end.tell(ctx, in, chat.InboundDone, "answer_reply")
+		}
 	}
 	return false, nil
 }

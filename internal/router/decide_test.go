@@ -96,10 +96,15 @@ func TestExactWordInReplyDecides(t *testing.T) {
 func TestWordOutsideAReplyDecidesNothing(t *testing.T) {
 	waiting(t, approval, func(t *testing.T, h *house, a chat.Ask) {
 		h.say("allow")
+		h.told("Nothing was decided", "in reply to the request", "/approve")
 		h.say("允许", replyTo(chat.Ref{ID: "m1"}))
 		h.say("", replyTo(h.shown(a)), func(m *chat.Message) { m.Quote = "allow" }) // forwarded words are data
 		if got := h.stored(a); got.State != chat.AskOpen {
 			t.Errorf("the request is %s by %+v", got.State, got.Answer)
+		}
+		h.runner.end(h.runner.last().ID, chat.TurnSucceeded)
+		if slices.Contains(h.runner.prompts(), "allow") {
+			t.Error("the agent was told to allow it")
 		}
 	})
 }

@@ -101,6 +101,28 @@ func TestOpenAskIsNoSilence(t *testing.T) {
 	})
 }
 
+func TestAbsoluteLimitEndsATurnThatIsNeverSilent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		c := clocks
+		c.TurnTimeout = time.Hour
+		h := build(t, c)
+		h.say("remember the word plum")
+		var steps []fake.Step
+		for range 2000 {
+			steps = append(steps, fake.Pause(5*time.Second), fake.Tool("1", "Bash", chat.ToolRunning))
+		}
+		h.agent.Script(steps...)
+		start := time.Now()
+		tn, outs := h.say("watch the log")
+		if d := time.Since(start).Round(time.Minute); d != time.Hour {
+			t.Errorf("ended after %v", d)
+		}
+		h.wantState(tn, chat.TurnStopped, chat.TimedOut)
+		wantSaid(t, outs, "time limit")
+		h.plum()
+	})
+}
+
 func TestClocksThatAreOffNeverFire(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := build(t, turn.Config{})
