@@ -48,7 +48,7 @@ func (n *run) excess(before, now chat.Usage) error {
 	b := n.cfg.Budget
 	tokens, today := now.In+now.Out, before.In+before.Out+now.In+now.Out
 	usd := before.CostUSD + now.CostUSD
-	key, used, limit := "", "", ""
+	var key, used, limit string
 	switch {
 	case b.TurnTokens > 0 && tokens > b.TurnTokens:
 		key, used, limit = "turn.budget.turn_tokens", fmt.Sprint(tokens), fmt.Sprint(b.TurnTokens)

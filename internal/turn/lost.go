@@ -2,6 +2,7 @@ package turn
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"cligate/internal/chat"
@@ -38,11 +39,9 @@ func (n *run) takeBack() error {
 // lasts reports whether the cause of a failure stays until a person does
 // something, or the clock.
 func (e ending) lasts() bool {
-	switch e.reason {
-	case chat.NoSession, chat.LoggedOut, chat.NotInstalled, chat.TooOld, chat.Unasked, chat.Quota, chat.OverBudget:
-		return true
-	}
-	return false
+	return slices.Contains([]chat.Code{
+		chat.NoSession, chat.LoggedOut, chat.NotInstalled, chat.TooOld, chat.Unasked, chat.Quota, chat.OverBudget,
+	}, e.reason)
 }
 
 // stuck holds what waits behind a turn whose end says that the next one would

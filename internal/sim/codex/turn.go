@@ -25,7 +25,7 @@ type turn struct {
 	mu     sync.Mutex
 	steps  []script.Step
 	images int
-	told   bool // its end was told already
+	told   bool      // its end was told already
 	fresh  [][]input // that were not looked at
 	news   chan struct{}
 	items  int

@@ -63,7 +63,9 @@ var defects = map[string][]func(*World){
 	},
 	"no answer text is shown twice": {
 		func(w *World) { w.Shown = append(w.Shown, Shown{"a", "15", "again k1.1", false}) },
-		func(w *World) { w.Shown = append(w.Shown, Shown{"a", "15", "k1.1", true}, Shown{"a", "16", "k1.1", true}) },
+		func(w *World) {
+			w.Shown = append(w.Shown, Shown{"a", "15", "k1.1", true}, Shown{"a", "16", "k1.1", true})
+		},
 		func(w *World) { w.Shown[0].Text = "k1.1 k1.1" },
 	},
 	"nothing is shown in another chat": {

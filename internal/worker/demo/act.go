@@ -29,11 +29,11 @@ func (s acts) obey(ctx context.Context, p phrase) error {
 		defer s.close(ctx, p)
 		return s.list(ctx, p.verb == "ask")
 	case "question":
-		return asks{s.session}.question(ctx, p.rest)
+		return asks(s).question(ctx, p.rest)
 	case "questions":
-		return asks{s.session}.questions(ctx)
+		return asks(s).questions(ctx)
 	case "plan":
-		return asks{s.session}.plan(ctx)
+		return asks(s).plan(ctx)
 	case "fail":
 		s.say(i18n.T(s.lang, "demo.failing") + "\n\n")
 		return failureOf(p.rest)
@@ -173,7 +173,7 @@ func (s acts) list(ctx context.Context, ask bool) error {
 	}
 	s.tool(call, "tool_call", "pending", "")
 	if ask && s.settings().mode != modeYolo {
-		allowed, err := asks{s.session}.permit(ctx, call)
+		allowed, err := asks(s).permit(ctx, call)
 		if err != nil || ctx.Err() != nil {
 			return err
 		}

@@ -66,10 +66,11 @@ func (s *session) run(ctx context.Context, text string) (reason string, err erro
 			err = bad
 		}
 	}
+	stop := "end_turn"
 	if ctx.Err() != nil {
-		return "cancelled", nil
+		stop, err = "cancelled", nil
 	}
-	return "end_turn", err
+	return stop, err
 }
 
 // say sends a piece of the answer.

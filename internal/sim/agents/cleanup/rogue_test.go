@@ -100,6 +100,7 @@ func (r *rogue) end(how habit) {
 		os.Exit(0)
 	case leaves:
 		os.Exit(0)
+	case deaf:
 	}
 }
 
