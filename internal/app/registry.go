@@ -15,6 +15,8 @@ import (
 	"cligate/internal/worker/acp"
 	"cligate/internal/worker/claude"
 	"cligate/internal/worker/codex"
+	"cligate/internal/worker/opencode"
+	"cligate/internal/worker/pi"
 	"cligate/internal/worker/proc"
 )
 
@@ -39,8 +41,10 @@ var agentKinds = []struct {
 	{"claude", "Claude Code", openClaude, func(c config.Agents) config.Agent { return c.Claude }},
 	{"codex", "Codex", openCodex, func(c config.Agents) config.Agent { return c.Codex }},
 	{"gemini", "Gemini CLI", openPreset("gemini"), func(c config.Agents) config.Agent { return c.Gemini }},
+	{"opencode", "opencode", openOpencode, func(c config.Agents) config.Agent { return c.OpenCode }},
 	{"qwen", "Qwen Code", openPreset("qwen"), func(c config.Agents) config.Agent { return c.Qwen }},
 	{"copilot", "Copilot CLI", openPreset("copilot"), func(c config.Agents) config.Agent { return c.Copilot }},
+	{"pi", "pi", openPi, func(c config.Agents) config.Agent { return c.Pi }},
 	{"demo", "Demo agent", openDemo, func(c config.Agents) config.Agent { return c.Demo }},
 }
 
@@ -69,6 +73,22 @@ func openCodex(c config.Agent, _ string, s *proc.Starter, log *slog.Logger) (wor
 	return codex.New(cfg, s, log), nil
 }
 
+func openOpencode(c config.Agent, _ string, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {
+	cfg := opencode.Config{Command: c.Command, Args: c.Args, Env: c.Env}
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("agents.opencode: %w", err)
+	}
+	return opencode.New(cfg, s, log), nil
+}
+
+func openPi(c config.Agent, _ string, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {
+	cfg := pi.Config{Command: c.Command, Args: c.Args, Env: c.Env}
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("agents.pi: %w", err)
+	}
+	return pi.New(cfg, s, log), nil
+}
+
 // openDemo starts this same binary as the demo agent, unless the operator
 // names another command. Its sessions are kept beside the ledger.
 func openDemo(c config.Agent, dataDir string, s *proc.Starter, log *slog.Logger) (worker.Driver, error) {
@@ -93,6 +113,7 @@ func openAgents(cfg config.Config, s *proc.Starter, log *slog.Logger) ([]agentEn
 			return nil, err
 		}
 		e := agentEntry{name: k.name, title: k.title, driver: d, config: c}
+		e.extra = k.name == "pi" && !c.Unattended // it asks nobody
 		if k.name != "demo" {
 			e.installed = func() bool { _, err := proc.Find(c.Command); return err == nil }
 		}

@@ -117,6 +117,7 @@ type Agents struct {
 	OpenCode Agent        `mapstructure:"opencode"`
 	Qwen     Agent        `mapstructure:"qwen"`
 	Copilot  Agent        `mapstructure:"copilot"`
+	Pi       Agent        `mapstructure:"pi"`
 	Demo     Agent        `mapstructure:"demo"`
 	More     []NamedAgent `mapstructure:"more"`
 }
@@ -136,6 +137,7 @@ func (a *Agents) builtin() []keyed {
 		{"opencode", &a.OpenCode},
 		{"qwen", &a.Qwen},
 		{"copilot", &a.Copilot},
+		{"pi", &a.Pi},
 		{"demo", &a.Demo},
 	}
 }
@@ -191,6 +193,7 @@ func Default() Config {
 			OpenCode: Agent{Command: "opencode"},
 			Qwen:     Agent{Command: "qwen"},
 			Copilot:  Agent{Command: "copilot"},
+			Pi:       Agent{Command: "pi"},
 		},
 	}
 }
