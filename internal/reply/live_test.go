@@ -159,6 +159,31 @@ func TestASilentToolShowsTheElapsedTime(t *testing.T) {
 	})
 }
 
+func TestProgressGoesOnWhenARequestIsDecided(t *testing.T) {
+	bubble(t, traits, func(h *house) {
+		tn := turnOf(h.place("1", true), 1)
+		l := h.voice.Begin(tn, "en", "demo")
+		stream(l, 50, 100*time.Millisecond)
+		l.Waiting(true)
+		sleep(time.Minute)
+		if got := h.tg.Texts("1"); !strings.Contains(got[0], "waiting for you") {
+			t.Errorf("shows %q", got)
+		}
+		signs := len(h.tg.Signals())
+		l.Waiting(false)
+		l.Event(chat.Event{Kind: chat.EventText, Text: "now I go on"})
+		sleep(15 * time.Second)
+		if got := h.tg.Texts("1"); strings.Contains(got[0], "waiting for you") || !strings.Contains(got[0], "now I go on") {
+			t.Errorf("shows %q", got)
+		}
+		if len(h.tg.Signals()) == signs {
+			t.Error("no sign of life any more")
+		}
+		h.finish(l, tn, "over")
+		sleep(time.Minute)
+	})
+}
+
 func TestTypingStopsAtTheFirstError(t *testing.T) {
 	bubble(t, traits, func(h *house) {
 		h.tg.Script(func(o chat.Out) fake.Outcome {
