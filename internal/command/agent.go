@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cligate/internal/chat"
+	"cligate/internal/worker"
 )
 
 // agent is /agent [name [recap]]: which coding agent works here. A change
@@ -71,13 +72,13 @@ func change(ctx context.Context, s *Set, c Call, what changed) (Result, error) {
 		if what.recap && !used {
 			return what.recapped(ctx, s, c, 0, text)
 		}
-		return notice(text), nil
+		return notice(text + what.late(c)), nil
 	}
 	switch past, found, err := earlier(ctx, s, c); {
 	case err != nil:
 		return Result{}, err
 	case found:
-		return goTo(ctx, s, c, past, c.text(what.key+"_set", what.key, what.value)+what.note+"\n")
+		return goTo(ctx, s, c, past, c.text(what.key+"_set", what.key, what.value)+what.note+what.late(c)+"\n")
 	}
 	before, err := replace(ctx, s, &c, "")
 	if err != nil {
@@ -107,6 +108,14 @@ type changed struct {
 	tell  bool // a recap is offered
 }
 
+// late says of a recap that was asked for that the session can have none.
+func (w changed) late(c Call) string {
+	if !w.recap {
+		return ""
+	}
+	return "\n" + c.text("recap_late", "agent", c.Conv.Agent)
+}
+
 // recapped orders the recap of the session that has just become current.
 func (changed) recapped(ctx context.Context, s *Set, c Call, before int64, text string) (Result, error) {
 	if err := s.Conversations.Recap(ctx, c.Conv.Session); err != nil {
@@ -116,7 +125,8 @@ func (changed) recapped(ctx context.Context, s *Set, c Call, before int64, text 
 }
 
 // earlier finds the session, used last, that would serve the wishes in c.Conv
-// if it were current.
+// if it were current. One in which the agent acts without asking is found by
+// the owner only: others begin anew.
 func earlier(ctx context.Context, s *Set, c Call) (id int64, found bool, err error) {
 	all, err := s.Conversations.Sessions(ctx, c.Conv.ID)
 	if err != nil {
@@ -124,7 +134,7 @@ func earlier(ctx context.Context, s *Set, c Call) (id int64, found bool, err err
 	}
 	conv := c.Conv
 	for _, one := range all {
-		if conv.Session = one.ID; !one.Serves(conv) {
+		if conv.Session = one.ID; !one.Serves(conv) || worker.Unasked(one.Mode) && !c.In.Role.Covers(chat.RoleOwner) {
 			continue
 		}
 		switch _, err := s.Turns.LastTurn(ctx, one.ID); chat.CodeOf(err) {

@@ -184,7 +184,16 @@ func (s *Set) Run(ctx context.Context, c Call) (Result, error) {
 	if !c.In.Role.Covers(p.least) {
 		return failed(chat.Denied, "")
 	}
-	return p.run(ctx, s, c)
+	r, err := p.run(ctx, s, c)
+	if chat.CodeOf(err) == chat.Invalid && !p.quiet && !c.clicked() {
+		return failed(chat.Invalid, chat.DetailOf(err)+"\n"+p.usage(c.Lang))
+	}
+	return r, err
+}
+
+// usage is the line of the help about a command.
+func (p spec) usage(lang string) string {
+	return "/" + p.name + " – " + i18n.T(lang, "command.help_"+p.name)
 }
 
 // Entry is one line of a command menu.

@@ -10,7 +10,7 @@ func help(_ context.Context, s *Set, c Call) (Result, error) {
 	lines := []string{c.text("help_list")}
 	for _, p := range s.table {
 		if !p.quiet && c.In.Role.Covers(p.least) {
-			lines = append(lines, "/"+p.name+" – "+c.text("help_"+p.name))
+			lines = append(lines, p.usage(c.Lang))
 		}
 	}
 	if own := s.agentNames(c); len(own) > 0 {

@@ -69,10 +69,11 @@ func word(arg string) (string, error) {
 	return arg, nil
 }
 
-// clip shortens foreign text for one line of ours.
+// clip shortens foreign text for one line of ours. What cannot be seen is left
+// out: it could turn the rest of the line around.
 func clip(s string) string {
 	const most = 60
-	return chat.Clip(strings.Join(strings.Fields(s), " "), most)
+	return chat.Clip(chat.PlainName(s), most)
 }
 
 // id is the data of a button that names a row.

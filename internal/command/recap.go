@@ -15,7 +15,7 @@ func recap(ctx context.Context, s *Set, c Call) (Result, error) {
 	}
 	switch _, err := s.Turns.LastTurn(ctx, session); chat.CodeOf(err) {
 	case chat.CodeNone:
-		return c.say("recap_late"), nil
+		return c.say("recap_late", "agent", c.Conv.Agent), nil
 	case chat.Missing:
 	default:
 		return Result{}, fmt.Errorf("read last turn: %w", err)

@@ -40,7 +40,7 @@ func rules(ctx context.Context, s *Set, c Call) (Result, error) {
 		if r.Session != 0 {
 			scope = c.text("rule_session", "session", r.Session)
 		}
-		what := clip(chat.PlainName(r.Question.Tool + " " + firstOf(r.Question.Detail, r.Question.Title)))
+		what := clip(r.Question.Tool + " " + firstOf(r.Question.Detail, r.Question.Title))
 		lines = append(lines, fmt.Sprintf("#%d · %s · %s · %s · %s", r.ID, what, scope, name(r.By), c.ago(time.Since(r.At))))
 		rows = addButton(rows, 2, chat.Button{Label: c.text("button_remove", "n", r.ID), Data: id("rule", r.ID)})
 	}

@@ -186,7 +186,11 @@ func (p setting) offer(s *Set, c Call) Result {
 	case p.fixed(s, c) && (p.name != chat.SettingModel || len(names) == 0):
 		return notice(lines[0] + "\n" + c.text(string(p.name)+"_fixed", "agent", s.agentTitle(c.Conv.Agent)))
 	case len(names) == 0:
-		return notice(lines[0] + "\n" + c.text("setting_none", "name", string(p.name)))
+		var rows [][]chat.Button
+		if c.Conv.Wishes().Get(p.name) != "" { // what was chosen can be left all the same
+			rows = addButton(rows, 2, chat.Button{Label: defaultName, Data: string(p.name) + ":" + defaultName})
+		}
+		return notice(lines[0]+"\n"+c.text("setting_none", "name", string(p.name)), rows...)
 	}
 	lines = append(lines, c.text("setting_choose", "name", string(p.name)), strings.Join(names, ", "))
 	var rows [][]chat.Button

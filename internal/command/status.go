@@ -32,7 +32,7 @@ func status(ctx context.Context, s *Set, c Call) (Result, error) {
 }
 
 func sessionLine(s *Set, c Call, cur chat.Session) string {
-	native := clip(chat.PlainName(cur.NativeID)) // the agent chose it
+	native := clip(cur.NativeID) // the agent chose it
 	if native == "" {
 		native = c.text("status_no_native")
 	}

@@ -56,7 +56,7 @@ func foreignLines(ctx context.Context, s *Set, c Call) (lines []string, rows [][
 			break
 		}
 		tag := nativeTag(n.ID)
-		title := clip(chat.PlainName(n.Title))
+		title := clip(n.Title)
 		if title == "" {
 			title = c.text("session_empty")
 		}
@@ -90,7 +90,7 @@ func take(ctx context.Context, s *Set, c Call) (Result, error) {
 	}
 	made, err := s.Conversations.StartSession(ctx, chat.NewSession{
 		Conversation: c.Conv.ID, Agent: c.Conv.Agent, Workspace: c.Conv.Workspace, NativeID: all[i].ID,
-		Model: c.Conv.Model, Mode: c.Conv.Mode, Effort: c.Conv.Effort, Title: clip(chat.PlainName(all[i].Title)), Cause: c.In.ID,
+		Model: c.Conv.Model, Mode: c.Conv.Mode, Effort: c.Conv.Effort, Title: clip(all[i].Title), Cause: c.In.ID,
 	})
 	switch chat.CodeOf(err) {
 	case chat.CodeNone:

@@ -71,6 +71,20 @@ func TestNewReplacesAndUndoReturns(t *testing.T) {
 	})
 }
 
+func TestWhatIsNotUnderstoodIsAnsweredWithTheUseOfItsCommand(t *testing.T) {
+	play(t, nil, func(t *testing.T, h *house) {
+		h.say("/use abc")
+		h.told("not understood: abc\n", "/use 12")
+		h.say("/rules now")
+		h.told("not understood: now\n", "/rules remove 3")
+		h.say("/mode a\u202eb\x1b[31m")
+		h.told("not understood: ab[31m\n", "/mode – ")
+		h.say("/take ../x")
+		h.say("/renew x") // has no help: the sentence alone
+		h.told("not understood: x")
+	})
+}
+
 func TestUnusedSessionIsNotReplaced(t *testing.T) {
 	play(t, nil, func(t *testing.T, h *house) {
 		h.say("hello")

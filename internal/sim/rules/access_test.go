@@ -25,12 +25,13 @@ func verbs(rows ...int64) []string {
 	for _, v := range []string{
 		"ask:%d:0", "ask:%d:1", "ask:%d:2", "ask:%d:0:0", "ask:%d:0:ok", "stop:%d", "cont:%d", "retry:%d", "drop:%d", "run:%d", "clear:%d",
 		"rm:%d", "undo:%d", "use:%d", "aged:run:%d", "aged:drop:%d", "ws:%d",
+		"now:%d", "recap:%d", "renew:%d:recap", "renew:%d:empty", "rule:%d", "take:%d", "compact:%d",
 	} {
 		for _, row := range append(rows, -1, 0, 77, 1<<62) {
 			all = append(all, fmt.Sprintf(v, row))
 		}
 	}
-	return append(all, "agent:demo", "agent:claude", "model:sim-small", "allow", "yes", ":", "ask:", "ask:1", "ask:1:0:0:0", "new:1", "approve:1",
+	return append(all, "agent:demo", "agent:claude", "model:sim-small", "mode:bypassPermissions", "effort:high", "allow", "yes", ":", "ask:", "ask:1", "ask:1:0:0:0", "new:1", "approve:1",
 		"stop:1\n", "ask:+1:0", "ask:01:0", strings.Repeat("x", 64), "ask:1:"+strings.Repeat("0", 50), "\x00", "ask:１:0")
 }
 
@@ -104,7 +105,7 @@ func TestGroupMemberWithoutRightsCausesNothing(t *testing.T) {
 	m, allow, _ := boss.Find("ask:")
 
 	for _, say := range []string{
-		"hello @rig_bot", "@rig_bot run touch stolen", "/new@rig_bot run touch stolen", "/stop@rig_bot", "/approve@rig_bot", "/deny@rig_bot", "/status@rig_bot", "/status",
+		"hello @rig_bot", "@rig_bot run touch stolen", "/new@rig_bot run touch stolen", "/stop@rig_bot", "/approve@rig_bot", "/deny@rig_bot", "/steer@rig_bot run touch stolen", "/rules@rig_bot", "/handoff@rig_bot", "/mode@rig_bot plan", "/agent@rig_bot demo recap", "/status@rig_bot", "/status",
 		"allow @rig_bot", "@rig_bot allow", "allow",
 	} {
 		other.Say(say)
