@@ -62,7 +62,11 @@ func (n rogue) cut() object {
 // trouble does what no healthy agent does.
 func (n rogue) trouble(st script.Step) {
 	s := n.t.s
-	switch word, _, _ := strings.Cut(st.Rest, " "); {
+	word := st.Verb
+	if word == script.Echo {
+		word = st.First()
+	}
+	switch {
 	case st.Verb == "bigline": // the output of a tool, and an answer
 		id := n.item("call")
 		it := object{"type": "commandExecution", "id": id, "command": "big", "status": "inProgress"}

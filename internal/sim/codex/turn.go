@@ -157,6 +157,9 @@ func (n *turn) take() bool {
 		}
 		n.t.mu.Unlock()
 		n.steps = script.Parse(text)
+		if slices.ContainsFunc(n.steps, func(st script.Step) bool { return st.Verb == "deaf" }) {
+			n.deaf.Store(true) // from the first word on
+		}
 	}
 	return len(fresh) > 0
 }

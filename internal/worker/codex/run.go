@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -113,6 +114,7 @@ func (r *run) say(pieces []piece) {
 
 func (r *run) think(text string) {
 	if text != "" {
+		r.say(r.answer.settle())
 		r.answer.thought = true
 		r.t.emit(chat.Event{Kind: chat.EventThought, Text: text})
 	}
@@ -138,6 +140,7 @@ func (r *run) started(it item) {
 	if name == "" {
 		return
 	}
+	r.say(r.answer.finish())
 	t := chat.Tool{ID: it.ID, Name: name, Title: it.title(), State: chat.ToolRunning}
 	r.mu.Lock()
 	r.tools[t.ID] = t
@@ -154,6 +157,7 @@ func (r *run) completed(it item) {
 			r.think(strings.Join(it.Summary, "\n\n"))
 		}
 	case itemPlan:
+		r.say(r.answer.finish())
 		r.plan = it
 	case itemCompact:
 		r.notice("codex.compacted")
@@ -213,7 +217,8 @@ func (r *run) trouble(e turnError, again bool) {
 	code := e.code()
 	r.t.emit(chat.Event{Kind: chat.EventRetry, Code: code, Text: e.text()})
 	if code == chat.LoggedOut {
-		r.t.cancel(chat.E(code, e.text(), errors.New("the model refused the login")))
+		last := turnError{Message: cmp.Or(e.Details, e.Message)}
+		r.t.cancel(chat.E(code, last.text(), errors.New("the model refused the login")))
 	}
 }
 

@@ -174,7 +174,7 @@ func (t *turn) report() {
 	t.mu.Lock()
 	u := t.usage
 	t.mu.Unlock()
-	if u != (chat.Usage{}) {
+	if u.In > 0 || u.Out > 0 || u.Used > 0 {
 		t.last(chat.Event{Kind: chat.EventUsage, Usage: &u})
 	}
 }

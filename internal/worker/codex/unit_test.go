@@ -108,7 +108,7 @@ func TestEachWordIsShownOnce(t *testing.T) {
 	a = answer{}
 	first := a.add("1", "the answer is ")
 	a.restart()
-	got = shown(first, a.add("2", "the ans"), a.add("2", "wer is 42"), a.whole("2", "the answer is 42"))
+	got = shown(first, a.add("2", "the ans"), a.add("2", "wer is 42"), a.whole("2", "the answer is 42"), a.finish())
 	if got != "the answer is 42|" {
 		t.Errorf("a try that repeats: %q", got)
 	}
@@ -118,6 +118,15 @@ func TestEachWordIsShownOnce(t *testing.T) {
 	got = shown(first, a.add("2", "the "), a.add("2", "best is"), a.finish())
 	if got != "the answer is |the best is|" {
 		t.Errorf("a try that says something else: %q", got)
+	}
+	a = answer{}
+	got = shown(a.add("1", "the ans"), a.whole("1", "the ans")) // cut, and told as finished
+	a.restart()
+	got += shown(a.add("2", "the an"), a.whole("2", "the an"))
+	a.restart()
+	got += shown(a.add("3", "the answer"), a.whole("3", "the answer"), a.settle(), a.add("4", "more"), a.finish())
+	if got != "the answer|more|" {
+		t.Errorf("two cuts: %q", got)
 	}
 	a = answer{}
 	first = a.add("1", "the answer is ")
