@@ -42,8 +42,8 @@ test-agents: ## the real agent CLIs against a model server of our own; AGENTS=al
 .PHONY: record
 record: ## record the transcripts of the real Claude Code anew, and the golden files from them
 	.ci/install-agents
-	PATH="$$(.ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -run 'TestRecord$$' -record ./internal/worker/claude
-	$(GO) test -tags $(TAGS) -count=1 -run Transcripts -update ./internal/worker/claude
+	PATH="$$(.ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -run 'TestRecord$$' ./internal/worker/claude -record
+	$(GO) test -tags $(TAGS) -count=1 -run Transcripts ./internal/worker/claude -update
 
 .PHONY: test-browser
 test-browser: ## the web chat in headless Chromium (needs .ci/install-browser)

@@ -16,9 +16,10 @@ import (
 
 // message is one line of input.
 type message struct {
-	Type    string `json:"type"`
-	UUID    string `json:"uuid"`
-	Message struct {
+	Type     string `json:"type"`
+	UUID     string `json:"uuid"`
+	Priority string `json:"priority"` // "now" ends what runs
+	Message  struct {
 		Role    string          `json:"role"`
 		Content json.RawMessage `json:"content"`
 	} `json:"message"`
@@ -35,31 +36,16 @@ type control struct {
 	Mode    string `json:"mode"`
 	Message string `json:"message_uuid"`
 	Task    string `json:"task_id"`
+
+	Settings struct {
+		Effort string `json:"effortLevel"`
+	} `json:"settings"`
 }
 
 type response struct {
 	Subtype string          `json:"subtype"`
 	ID      string          `json:"request_id"`
 	Body    json.RawMessage `json:"response"`
-}
-
-// text is the message's text; blocks other than text are counted only.
-func (m message) text() string {
-	var s string
-	if json.Unmarshal(m.Message.Content, &s) == nil {
-		return s
-	}
-	var blocks []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	}
-	if json.Unmarshal(m.Message.Content, &blocks) != nil {
-		return ""
-	}
-	for _, b := range blocks {
-		s += b.Text
-	}
-	return s
 }
 
 // agent is one process's life.
@@ -87,6 +73,7 @@ type agent struct {
 type settings struct {
 	model  string
 	mode   string
+	effort string
 	cost   float64
 	ids    int
 	failed bool // the last run failed
@@ -97,7 +84,10 @@ func newAgent(o options, st *state, out *output, session string, past []string) 
 	a := &agent{
 		opts: o, st: st, out: out, wake: make(chan struct{}, 1), session: session, past: past,
 		open: map[string]chan json.RawMessage{}, tasks: map[string]*time.Timer{}, tools: map[int]struct{}{},
-		set: settings{model: o.model, mode: o.mode},
+		set: settings{model: o.model, mode: o.mode, effort: o.effort, cost: st.cost},
+	}
+	if a.set.effort == "" {
+		a.set.effort = "medium"
 	}
 	if a.set.model == "" || a.set.model == "default" {
 		a.set.model = "sim-large"
@@ -125,8 +115,14 @@ func (a *agent) take(m message) {
 	switch m.Type {
 	case "user":
 		a.st.note(Entry{Kind: KindPrompt, ID: m.UUID, Text: m.text()})
+		if err := m.check(); err != nil {
+			a.st.note(Entry{Kind: KindOverlap, Text: "a message that the model refuses: " + err.Error()})
+		}
 		a.lifecycle(m.UUID, "queued")
 		a.enqueue(m)
+		if m.Priority == "now" {
+			a.interrupt()
+		}
 	case "control_request":
 		a.control(m)
 	case "control_response":
@@ -142,7 +138,11 @@ func (a *agent) take(m message) {
 
 func (a *agent) enqueue(m message) {
 	a.mu.Lock()
-	a.queue = append(a.queue, m)
+	if m.Priority == "now" {
+		a.queue = slices.Insert(a.queue, 0, m)
+	} else {
+		a.queue = append(a.queue, m)
+	}
 	a.mu.Unlock()
 	select {
 	case a.wake <- struct{}{}:
@@ -156,7 +156,7 @@ func (a *agent) dequeue() []message {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	n := 0
-	for n < len(a.queue) && !a.queue[n].unasked {
+	for n < len(a.queue) && !a.queue[n].unasked && a.queue[n].Priority == "" {
 		n++
 	}
 	if n == 0 && len(a.queue) > 0 {
@@ -177,7 +177,7 @@ func (a *agent) steered() []message {
 	defer a.mu.Unlock()
 	var now, later []message
 	for _, m := range a.queue {
-		if m.unasked {
+		if m.unasked || m.Priority != "" {
 			later = append(later, m)
 		} else {
 			now = append(now, m)
@@ -212,8 +212,9 @@ func (a *agent) leave() int {
 	for a.busy || len(a.queue) > 0 || a.deaf.Load() {
 		a.idle.Wait()
 	}
-	failed := a.set.failed
+	failed, cost := a.set.failed, a.set.cost
 	a.mu.Unlock()
+	a.st.total(cost)
 	a.st.note(Entry{Kind: KindExit})
 	if failed {
 		return 1
@@ -258,13 +259,27 @@ func (a *agent) control(m message) {
 		switch {
 		case !slices.Contains(modes, r.Mode):
 			refuse("invalid_mode", "Cannot set permission mode: must be one of "+fmt.Sprint(modes))
-		case r.Mode == "bypassPermissions":
+		case r.Mode == "bypassPermissions" && !a.opts.bypass:
 			refuse("bypass_not_launched", "Cannot set permission mode to bypassPermissions")
 		default:
 			a.st.note(Entry{Kind: KindSet, Text: "mode " + r.Mode})
 			a.setting(func(s *settings) { s.mode = r.Mode })
 			reply(object{"mode": r.Mode})
+			a.system("status", object{"status": nil, "permissionMode": r.Mode})
 		}
+	case "apply_flag_settings":
+		if slices.Contains(efforts, r.Settings.Effort) { // it takes others without a word
+			a.st.note(Entry{Kind: KindSet, Text: "effort " + r.Settings.Effort})
+			a.setting(func(s *settings) { s.effort = r.Settings.Effort })
+		}
+		reply(nil)
+	case "get_settings":
+		s := a.now()
+		reply(object{"applied": object{"model": s.model, "effort": s.effort}})
+	case "get_usage":
+		reply(object{"session": object{"total_cost_usd": a.now().cost}})
+	case "get_context_usage":
+		reply(object{"totalTokens": 130, "maxTokens": 200000, "rawMaxTokens": 200000})
 	case "get_plan":
 		reply(object{"exists": true, "content": "1. look\n2. leap"})
 	default:
@@ -278,7 +293,9 @@ func greeting() object {
 		"claude_code_version": Version,
 		"commands":            []object{command("compact", "make room"), command("clear", "begin anew"), command("context", "show it")},
 		"models": []object{
-			{"value": "default", "resolvedModel": "sim-large"}, {"value": "sim-large"}, {"value": "sim-small"},
+			{"value": "default", "resolvedModel": "sim-large", "supportedEffortLevels": efforts},
+			{"value": "sim-large", "resolvedModel": "sim-large", "supportedEffortLevels": efforts},
+			{"value": "sim-small", "resolvedModel": "sim-small", "supportedEffortLevels": efforts[:2]},
 		},
 		"account": object{"apiProvider": "firstParty"},
 	}
@@ -303,6 +320,16 @@ func (a *agent) interrupt() {
 	if !a.busy {
 		cancel = nil
 	}
+	a.mu.Unlock()
+	a.cancelOpen()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+// cancelOpen takes questions back.
+func (a *agent) cancelOpen() {
+	a.mu.Lock()
 	var open []string
 	for id := range a.open {
 		open = append(open, id)
@@ -310,9 +337,6 @@ func (a *agent) interrupt() {
 	a.mu.Unlock()
 	for _, id := range open {
 		a.out.send(object{"type": "control_cancel_request", "request_id": id})
-	}
-	if cancel != nil {
-		cancel()
 	}
 }
 
@@ -360,6 +384,9 @@ func (a *agent) ask(ctx context.Context, tool, toolUse string, input object) (v 
 		if json.Unmarshal(raw, &v) != nil || (v.Behavior != "allow" && v.Behavior != "deny") {
 			v = verdict{Behavior: "deny", Message: "unreadable verdict"}
 		}
+		if v.lasting() {
+			a.st.note(Entry{Kind: KindOverlap, Text: "a verdict that outlives the session: " + string(raw)})
+		}
 		a.st.note(Entry{Kind: KindAnswer, ID: toolUse, Text: v.Behavior})
 		return v, true
 	case <-ctx.Done():
@@ -371,9 +398,25 @@ func (a *agent) ask(ctx context.Context, tool, toolUse string, input object) (v 
 }
 
 type verdict struct {
-	Behavior string          `json:"behavior"`
-	Message  string          `json:"message"`
-	Input    json.RawMessage `json:"updatedInput"`
+	Behavior    string          `json:"behavior"`
+	Message     string          `json:"message"`
+	Input       json.RawMessage `json:"updatedInput"`
+	Permissions []struct {
+		Type        string `json:"type"`
+		Mode        string `json:"mode"`
+		Destination string `json:"destination"`
+	} `json:"updatedPermissions"`
+}
+
+// lasting reports whether a verdict is written into a file of the user's or of
+// the project's.
+func (v verdict) lasting() bool {
+	for _, p := range v.Permissions {
+		if p.Destination != "session" {
+			return true
+		}
+	}
+	return false
 }
 
 // steps are what the messages ask for, in order.

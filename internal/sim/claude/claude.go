@@ -10,7 +10,7 @@
 // as two live processes of one session.
 //
 // State lies in $SIM_CLAUDE_DIR, else $CLAUDE_CONFIG_DIR, else ~/.claude:
-// projects/<id>.jsonl (transcripts), locks/<id>, journal.jsonl; a file
+// projects/<workspace>/<id>.jsonl (transcripts), locks/<id>, journal.jsonl; a file
 // "logged-out" there makes it say that it is not logged in.
 package claude
 

@@ -59,7 +59,7 @@ func TestWhatTheRealOneRefusesIsRefused(t *testing.T) {
 		{"both", append(stream, "--session-id="+used, "--resume="+used), "cannot be used with"},
 		{"not verbose", []string{"-p", "--input-format=stream-json", "--output-format=stream-json"}, "requires --verbose"},
 		{"mode", append(stream, "--permission-mode=none"), "is invalid"},
-		{"no permissions", append(stream, "--permission-mode=bypassPermissions"), "refuses"},
+		{"no permissions", append(stream, "--permission-mode=bypassPermissions"), "not launched with"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

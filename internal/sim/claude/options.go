@@ -14,6 +14,8 @@ type options struct {
 	resume  string
 	model   string
 	mode    string
+	effort  string
+	bypass  bool // it may be told to ask nothing
 	replay  bool
 	args    []string
 }
@@ -21,13 +23,15 @@ type options struct {
 var (
 	switches = []string{
 		"-p", "--print", "--verbose", "--include-partial-messages", "--replay-user-messages", "--forward-subagent-text",
+		"--dangerously-skip-permissions", "--allow-dangerously-skip-permissions",
 	}
 	valued = []string{
 		"--input-format", "--output-format", "--permission-prompt-tool", "--session-id", "--resume", "--model",
-		"--permission-mode", "--append-system-prompt", "--add-dir", "--mcp-config", "--settings",
+		"--permission-mode", "--effort", "--append-system-prompt", "--add-dir", "--mcp-config", "--settings",
 	}
-	modes = []string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"}
-	ids   = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
+	modes   = []string{"acceptEdits", "auto", "bypassPermissions", "default", "dontAsk", "plan"}
+	efforts = []string{"low", "medium", "high", "xhigh", "max"}
+	ids     = regexp.MustCompile(`^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$`)
 )
 
 // parse reads the command line; what it does not know ends the program, and
@@ -60,7 +64,15 @@ func check(given map[string]string, args []string) (options, error) {
 		session: given["--session-id"], resume: given["--resume"], model: given["--model"],
 		mode: given["--permission-mode"], replay: given["--replay-user-messages"] != "", args: args,
 	}
-	if o.mode == "" {
+	o.effort = given["--effort"]
+	if !slices.Contains(efforts, o.effort) { // another one is ignored
+		o.effort = ""
+	}
+	o.bypass = given["--dangerously-skip-permissions"] != "" || given["--allow-dangerously-skip-permissions"] != ""
+	switch {
+	case given["--dangerously-skip-permissions"] != "": // it wins over a mode that is stated
+		o.mode = "bypassPermissions"
+	case o.mode == "":
 		o.mode = "default"
 	}
 	_, p := given["-p"]
@@ -80,8 +92,8 @@ func check(given map[string]string, args []string) (options, error) {
 		return o, errors.New("Error: --session-id cannot be used with --resume")
 	case !slices.Contains(modes, o.mode):
 		return o, fmt.Errorf("error: option '--permission-mode <mode>' argument '%s' is invalid", o.mode)
-	case o.mode == "bypassPermissions":
-		return o, errors.New("Error: this stand-in refuses to run without permissions")
+	case o.mode == "bypassPermissions" && !o.bypass:
+		return o, errors.New("Error: this stand-in was not launched with --dangerously-skip-permissions")
 	}
 	return o, nil
 }

@@ -99,7 +99,11 @@ func (a *agent) finishBlock(id, model string, whole object) {
 	a.event(object{"type": "assistant", "parent_tool_use_id": nil, "message": object{
 		"id": id, "type": "message", "role": "assistant", "model": model, "content": []any{whole}}})
 	a.stream(object{"type": "content_block_stop", "index": 0})
-	a.stream(object{"type": "message_delta", "delta": object{"stop_reason": "end_turn"}, "usage": object{"output_tokens": 9}})
+	stop := "end_turn"
+	if whole["type"] == "tool_use" {
+		stop = "tool_use"
+	}
+	a.stream(object{"type": "message_delta", "delta": object{"stop_reason": stop}, "usage": object{"output_tokens": 9}})
 	a.stream(object{"type": "message_stop"})
 }
 

@@ -17,10 +17,11 @@ type run struct {
 	began   time.Time
 	ids     []string // messages it works at
 	todo    []script.Step
-	answer  string // last text
-	outcome object // how it ends, when not by itself
-	big     int    // MiB of text in the result
-	double  bool   // a second, failed result follows
+	files   []string // what came with them, by type
+	answer  string   // last text
+	outcome object   // how it ends, when not by itself
+	big     int      // MiB of text in the result
+	double  bool     // a second, failed result follows
 }
 
 // run works at some messages.
@@ -40,7 +41,8 @@ func (a *agent) run(ctx context.Context, ms []message) {
 	case "/compact":
 		a.system("status", object{"status": "compacting"})
 		r.start()
-		a.system("compact_boundary", object{"compact_metadata": object{"trigger": "manual"}})
+		a.system("compact_boundary", object{"compact_metadata": object{
+			"trigger": "manual", "pre_tokens": 4321, "post_tokens": 123}})
 	default:
 		r.start()
 		r.play(ctx)
@@ -61,10 +63,11 @@ func (r *run) begin(ms []message) {
 			continue
 		}
 		r.ids = append(r.ids, m.UUID)
+		r.files = append(r.files, m.files()...)
 		r.mu.Lock()
 		r.past = append(r.past, m.text())
 		r.mu.Unlock()
-		r.st.remember(spoken{Role: "user", Text: m.text(), ID: m.UUID})
+		r.st.remember("user", m.text(), m.UUID)
 		r.st.note(Entry{Kind: KindBegin, ID: m.UUID})
 		r.lifecycle(m.UUID, "started")
 		if r.opts.replay {
@@ -109,6 +112,7 @@ func (r *run) clear() {
 	id := uuid.NewString()
 	r.event(object{"type": "conversation_reset", "new_conversation_id": id})
 	r.st.use(id)
+	r.st.cleared()
 	r.mu.Lock()
 	r.session, r.past, r.set.cost = id, nil, 0
 	r.mu.Unlock()
@@ -196,7 +200,7 @@ func (r *run) say(text string) {
 	}
 	r.block(r.now().model, object{"type": "text", "text": text}, deltas...)
 	r.answer = text
-	r.st.remember(spoken{Role: "assistant", Text: text})
+	r.st.remember("assistant", text, "")
 }
 
 // pause waits; false when the run was ended meanwhile.

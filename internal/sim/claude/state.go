@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/google/uuid"
 )
@@ -73,6 +75,8 @@ type state struct {
 
 	mu      sync.Mutex
 	current string   // session id
+	work    string   // the workspace
+	cost    float64  // of the session, when its last process left
 	file    *os.File // the transcript
 	lock    *os.File
 }
@@ -91,13 +95,16 @@ func stateDir() string {
 }
 
 func openState() (*state, error) {
-	s := &state{dir: stateDir()}
-	for _, d := range []string{"projects", "locks"} {
+	work, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	s := &state{dir: stateDir(), work: work}
+	for _, d := range []string{s.folder(), "locks"} {
 		if err := os.MkdirAll(filepath.Join(s.dir, d), 0o700); err != nil {
 			return nil, err
 		}
 	}
-	var err error
 	s.journal, err = os.OpenFile(filepath.Join(s.dir, "journal.jsonl"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	return s, err
 }
@@ -135,7 +142,7 @@ func (s *state) session(o options) (id string, past []string, err error) {
 		if !ids.MatchString(id) {
 			return "", nil, &unknownSessionError{id}
 		}
-		if past, err = s.read(id); err != nil || len(past) == 0 {
+		if past, err = s.read(id); err != nil || past == nil {
 			return "", nil, &unknownSessionError{id}
 		}
 	case id == "":
@@ -170,14 +177,59 @@ func (s *state) use(id string) {
 	s.lock = f // kept open: the lock ends with the process
 }
 
-func (s *state) path(id string) string { return filepath.Join(s.dir, "projects", id+".jsonl") }
-
-type spoken struct {
-	Role string `json:"role"`
-	Text string `json:"text"`
-	ID   string `json:"uuid,omitempty"`
+// folder is where the transcripts of the workspace lie, below the state
+// directory.
+func (s *state) folder() string {
+	return filepath.Join("projects", strings.Map(func(r rune) rune {
+		if r < 128 && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			return r
+		}
+		return '-'
+	}, s.work))
 }
 
+// path is a session's transcript: where it is, in whatever workspace it was
+// begun, else where it would be.
+func (s *state) path(id string) string {
+	if found, err := filepath.Glob(filepath.Join(s.dir, "projects", "*", id+".jsonl")); err == nil && len(found) > 0 {
+		return found[0]
+	}
+	return filepath.Join(s.dir, s.folder(), id+".jsonl")
+}
+
+// spoken is one line of a transcript, as far as it matters here.
+type spoken struct {
+	Type    string  `json:"type"`
+	ID      string  `json:"uuid,omitempty"`
+	Side    bool    `json:"isSidechain"`
+	Meta    bool    `json:"isMeta,omitempty"` // not the user's own words
+	Work    string  `json:"cwd,omitempty"`
+	Total   float64 `json:"totalCostUSD,omitempty"` // of a cost-state
+	Message *words  `json:"message,omitempty"`
+}
+
+type words struct {
+	Role    string `json:"role"`
+	Content string `json:"content"`
+}
+
+// total notes what the session cost so far, if it has begun.
+func (s *state) total(usd float64) {
+	s.mu.Lock()
+	begun := s.file != nil
+	s.mu.Unlock()
+	if begun {
+		s.append(spoken{Type: "cost-state", Total: usd})
+	}
+}
+
+// cleared begins the transcript of a session that was made by "/clear": it can
+// be resumed though the user said nothing in it.
+func (s *state) cleared() {
+	s.append(spoken{Type: "user", Meta: true, Work: s.work, Message: &words{Role: "user", Content: "<command-name>/clear</command-name>"}})
+}
+
+// read returns the user's texts; nil when nobody said anything.
 func (s *state) read(id string) ([]string, error) {
 	f, err := os.Open(s.path(id))
 	if err != nil {
@@ -189,15 +241,30 @@ func (s *state) read(id string) ([]string, error) {
 	sc.Buffer(nil, 64<<20)
 	for sc.Scan() {
 		var m spoken
-		if json.Unmarshal(sc.Bytes(), &m) == nil && m.Role == "user" { // a torn last line is skipped
-			past = append(past, m.Text)
+		if json.Unmarshal(sc.Bytes(), &m) != nil { // a torn last line is skipped
+			continue
+		}
+		switch {
+		case m.Type == "user" && m.Message != nil:
+			if past == nil {
+				past = []string{}
+			}
+			if !m.Meta {
+				past = append(past, m.Message.Content)
+			}
+		case m.Type == "cost-state":
+			s.cost = m.Total
 		}
 	}
 	return past, sc.Err()
 }
 
-// remember appends to the transcript.
-func (s *state) remember(m spoken) {
+// remember appends what was said to the transcript.
+func (s *state) remember(role, text, id string) {
+	s.append(spoken{Type: role, ID: id, Work: s.work, Message: &words{Role: role, Content: text}})
+}
+
+func (s *state) append(m spoken) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.file == nil {

@@ -33,6 +33,22 @@ func (r *run) step(ctx context.Context, st script.Step) (tool bool) {
 	case "plan":
 		r.plan(ctx)
 		return true
+	case "withdraw":
+		r.withdrawn(ctx)
+		return true
+	case "task":
+		r.helper(st.Rest)
+		return true
+	case "model":
+		r.say("model: " + r.now().model)
+	case "seen":
+		pictures := 0
+		for _, f := range r.files {
+			if f != "application/pdf" {
+				pictures++
+			}
+		}
+		r.say(fmt.Sprintf("images %d documents %d", pictures, len(r.files)-pictures))
 	case "say", script.Echo:
 		r.say(st.Rest)
 	case "think":
@@ -96,6 +112,8 @@ func (r *run) shell(ctx context.Context, command string, asks bool) {
 	use := r.next("toolu")
 	input := object{"command": command, "description": "a command"}
 	r.block(r.now().model, object{"type": "tool_use", "id": use, "name": "Bash", "input": input})
+	asked := asks
+	asks = asks && r.now().mode != "bypassPermissions"
 	if asks && !r.allowed(ctx, "Bash", use, input) {
 		return
 	}
@@ -106,7 +124,7 @@ func (r *run) shell(ctx context.Context, command string, asks bool) {
 		return
 	}
 	r.toolResult(use, out, err != nil)
-	if asks && len(r.todo) == 0 {
+	if asked && len(r.todo) == 0 {
 		r.say("ran: " + strings.TrimSpace(out))
 	}
 }
@@ -118,6 +136,12 @@ func (r *run) allowed(ctx context.Context, tool, use string, input object) bool 
 	if !ok {
 		r.toolResult(use, "The user doesn't want to proceed with this tool use.", true)
 		return false
+	}
+	for _, p := range v.Permissions {
+		if v.Behavior == "allow" && p.Type == "setMode" {
+			r.setting(func(s *settings) { s.mode = p.Mode })
+			r.system("status", object{"status": nil, "permissionMode": p.Mode})
+		}
 	}
 	if v.Behavior == "allow" && !same(v.Input, input) {
 		r.st.note(Entry{Kind: KindOverlap, Text: "the approved input is another: " + string(v.Input)})
@@ -223,13 +247,53 @@ func (r *run) question(ctx context.Context, st script.Step) {
 func (r *run) plan(ctx context.Context) {
 	use, input := r.next("toolu"), object{}
 	r.block(r.now().model, object{"type": "tool_use", "id": use, "name": "ExitPlanMode", "input": input})
+	if r.now().mode != "plan" {
+		r.toolResult(use, "You are not in plan mode.", true)
+		r.say("no plan mode")
+		return
+	}
 	if r.allowed(ctx, "ExitPlanMode", use, input) {
-		r.setting(func(s *settings) { s.mode = "default" })
+		r.setting(func(s *settings) {
+			if s.mode == "plan" {
+				s.mode = "default"
+			}
+		})
 		r.toolResult(use, "approved", false)
 		if len(r.todo) == 0 {
 			r.say("the plan is approved")
 		}
 	}
+}
+
+// withdrawn asks for permission and does not wait for the answer.
+func (r *run) withdrawn(ctx context.Context) {
+	use, input := r.next("toolu"), object{"command": "echo never"}
+	r.block(r.now().model, object{"type": "tool_use", "id": use, "name": "Bash", "input": input})
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	time.AfterFunc(200*time.Millisecond, func() {
+		r.cancelOpen()
+		cancel()
+	})
+	r.ask(asking, "Bash", use, input)
+	r.toolResult(use, "Tool permission request aborted", true)
+}
+
+// helper has a sub-agent work, which talks and uses a tool.
+func (r *run) helper(words string) {
+	use, inner, model := r.next("toolu"), r.next("toolu"), r.now().model
+	r.block(model, object{"type": "tool_use", "id": use, "name": "Agent", "input": object{"description": "a task", "prompt": words}})
+	said := func(block object) {
+		r.event(object{"type": "assistant", "parent_tool_use_id": use, "message": object{
+			"id": r.next("msg"), "model": model, "role": "assistant", "content": []any{block}}})
+	}
+	said(object{"type": "text", "text": words})
+	r.event(object{"type": "stream_event", "parent_tool_use_id": use, "event": object{
+		"type": "content_block_delta", "index": 0, "delta": object{"type": "text_delta", "text": words}}})
+	said(object{"type": "tool_use", "id": inner, "name": "Bash", "input": object{"command": "echo of a helper"}})
+	r.event(object{"type": "user", "parent_tool_use_id": use, "message": object{"role": "user", "content": []any{
+		object{"type": "tool_result", "tool_use_id": inner, "content": "of a helper", "is_error": false}}}})
+	r.toolResult(use, "the helper is done", false)
 }
 
 // child starts a process that nothing but SIGKILL ends.

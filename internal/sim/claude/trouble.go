@@ -17,6 +17,8 @@ func (r *run) trouble(ctx context.Context, st script.Step) {
 	switch st.Verb {
 	case "fail":
 		r.fail(ctx, st)
+	case "half":
+		r.half()
 	case "cut":
 		r.say("half of the ans")
 		r.outcome = failed("API Error: Connection lost mid-response.", "success", "api_error", 0)
@@ -73,6 +75,15 @@ func (r *run) trouble(ctx context.Context, st script.Step) {
 	default:
 		r.say("I cannot " + st.Verb)
 	}
+}
+
+// half streams half an answer and takes it for a whole one.
+func (r *run) half() {
+	model, id := r.now().model, r.next("msg")
+	r.stream(object{"type": "message_start", "message": object{"id": id, "model": model, "content": []any{}}})
+	r.stream(object{"type": "content_block_start", "index": 0, "content_block": object{"type": "text", "text": ""}})
+	r.stream(object{"type": "content_block_delta", "index": 0, "delta": object{"type": "text_delta", "text": "half of the ans"}})
+	r.answer = "half of the ans"
 }
 
 // background is work that ends later and then starts a run by itself.

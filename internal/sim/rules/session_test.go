@@ -318,7 +318,7 @@ func TestSessionThatTheAgentHasLostIsToldAndFollowedWithARecap(t *testing.T) {
 		u.remember("plum")
 		before := u.status()
 		u.r.Kill()
-		for _, glob := range []string{u.r.Home() + "/.claude/projects/*", u.r.DataDir() + "/demo/*"} {
+		for _, glob := range []string{u.r.Home() + "/.claude/projects/*/*", u.r.DataDir() + "/demo/*"} {
 			files, err := filepath.Glob(glob)
 			if err != nil {
 				t.Fatal(err)

@@ -30,7 +30,7 @@ var verbs = []string{
 	"todo", "task", // tools of the agent itself
 	"ask", "questions", "plan", // questions to the user
 	"remember", "what", "recall", "count", "seen", // memory
-	"fail", "cut", "die", "hang", "deaf", "mute", "garbage", "bigline", "stderr", "compact", "double", // trouble
+	"fail", "cut", "half", "withdraw", "die", "hang", "deaf", "mute", "garbage", "bigline", "stderr", "compact", "double", // trouble
 	"bg", "later", "child", // after the turn, beside the turn
 	"env", "args", "id", "model", // what the agent was started with
 }

@@ -86,8 +86,7 @@ func classify(status int, words ...string) chat.Code {
 // failure turns the result of a failed run into an error; resets is when the
 // account's limit ends, zero when unknown.
 func (r resultMsg) failure(resets time.Time, now time.Time) error {
-	switch r.Reason {
-	case "aborted_streaming", "aborted_tools":
+	if r.aborted() {
 		return chat.E(chat.Stopped, "", fmt.Errorf("the agent ended the run: %s", r.Reason))
 	}
 	e := chat.E(classify(r.Status, r.Kind, r.text()), shorten(r.text()),
@@ -96,6 +95,12 @@ func (r resultMsg) failure(resets time.Time, now time.Time) error {
 		e.After = resets.Sub(now).Round(time.Second)
 	}
 	return e
+}
+
+// aborted reports whether the run was ended on request. One that made way for
+// other words is not called a failure.
+func (r resultMsg) aborted() bool {
+	return r.Reason == "aborted_streaming" || r.Reason == "aborted_tools"
 }
 
 // cause names the failure for the log.

@@ -3,6 +3,7 @@ package claude
 import (
 	"errors"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -76,46 +77,107 @@ var allowed = []string{
 	"DISABLE_AUTOUPDATER=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 }
 
-// env is what a process is given beside what every agent inherits.
-func (c Config) env() []string { return slices.Concat(allowed, c.Env) }
+// tries is how often the agent repeats a failed call of the model, unless the
+// operator says otherwise. Its waits double: with ten, its own default, nobody
+// is told for minutes.
+const tries = "CLAUDE_CODE_MAX_RETRIES"
 
-// modes are the permission modes that a conversation may choose; in "default"
-// the agent asks before it acts. The one that asks nothing at all is left out
-// on purpose: approvals belong to people.
-var modes = []string{"default", "acceptEdits", "plan", "dontAsk"}
+// env is what a process is given beside what every agent inherits.
+func (c Config) env() []string {
+	all := slices.Clone(allowed)
+	if _, ok := os.LookupEnv(tries); !ok {
+		all = append(all, tries+"=5")
+	}
+	return append(all, c.Env...)
+}
+
+// Permission modes with a meaning to us.
+const (
+	modeAsk    = "default" // the agent asks before it acts
+	modeBypass = "bypassPermissions"
+)
+
+// modes are the permission modes that a conversation may choose.
+var modes = []string{modeAsk, "acceptEdits", "plan", "dontAsk"}
+
+// The operator's arguments that let the agent act without asking. The first
+// does so whatever mode is stated; the second leaves the choice.
+const (
+	argBypass = "--dangerously-skip-permissions"
+	argAllow  = "--allow-dangerously-skip-permissions"
+)
+
+// modes are those that can be chosen. The one that asks nothing at all is among
+// them only if the operator started the agent for it: the agent refuses it
+// otherwise, and approvals belong to people.
+func (c Config) modes() []string {
+	if slices.Contains(c.Args, argBypass) || slices.Contains(c.Args, argAllow) {
+		return append(slices.Clone(modes), modeBypass)
+	}
+	return slices.Clone(modes)
+}
+
+// mode is the mode to start in, always a stated one: the agent's own settings
+// may say any other. The operator's arguments count where nobody chose.
+func (c Config) mode(wanted string) string {
+	if wanted != "" {
+		return wanted
+	}
+	for i, a := range c.Args {
+		name, value, has := strings.Cut(a, "=")
+		switch {
+		case name != "--permission-mode":
+		case has:
+			return value
+		case i+1 < len(c.Args):
+			return c.Args[i+1]
+		}
+	}
+	if slices.Contains(c.Args, argBypass) {
+		return modeBypass
+	}
+	return modeAsk
+}
 
 var (
-	modelGrammar = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}(\[1m\])?$`)
-	uuidGrammar  = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	modelGrammar  = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,127}(\[1m\])?$`)
+	effortGrammar = regexp.MustCompile(`^[a-z]{1,16}$`)
+	uuidGrammar   = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 )
 
 // checkSettings refuses what must never become an argument.
-func checkSettings(s chat.Settings) error {
+func (c Config) checkSettings(s chat.Settings) error {
 	if s.Model != "" && !modelGrammar.MatchString(s.Model) {
 		return chat.E(chat.Invalid, "model", fmt.Errorf("model name %q", s.Model))
 	}
-	if s.Mode != "" && !slices.Contains(modes, s.Mode) {
-		return chat.E(chat.Invalid, "mode: "+strings.Join(modes, ", "), fmt.Errorf("permission mode %q", s.Mode))
+	if all := c.modes(); s.Mode != "" && !slices.Contains(all, s.Mode) {
+		return chat.E(chat.Invalid, "mode: "+strings.Join(all, ", "), fmt.Errorf("permission mode %q", s.Mode))
+	}
+	if s.Effort != "" && !effortGrammar.MatchString(s.Effort) {
+		return chat.E(chat.Invalid, "effort", fmt.Errorf("effort %q", s.Effort))
 	}
 	return nil
 }
 
-func checkSpec(s worker.Spec) error {
+func (c Config) checkSpec(s worker.Spec) error {
 	for _, id := range []string{s.NativeID, s.Seed} {
 		if id != "" && !uuidGrammar.MatchString(id) {
 			return chat.E(chat.Invalid, "session id", fmt.Errorf("session id %q is no UUID", id))
 		}
 	}
-	return checkSettings(chat.Settings{Model: s.Model, Mode: s.Mode})
+	return c.checkSettings(chat.Settings{Model: s.Model, Mode: s.Mode, Effort: s.Effort})
 }
 
 // arguments returns the command line for a session: a new one with id, or the
 // one with id resumed.
 func (c Config) arguments(id string, resume bool, s worker.Spec) []string {
 	args := slices.Clone(c.Args)
+	if i := slices.Index(args, argBypass); i >= 0 {
+		args[i] = argAllow // or the mode that a conversation chose would not count
+	}
 	args = append(args,
 		"-p", "--input-format=stream-json", "--output-format=stream-json", "--verbose",
-		"--include-partial-messages", "--permission-prompt-tool=stdio")
+		"--include-partial-messages", "--permission-prompt-tool=stdio", "--permission-mode="+c.mode(s.Mode))
 	if resume {
 		args = append(args, "--resume="+id)
 	} else {
@@ -124,8 +186,8 @@ func (c Config) arguments(id string, resume bool, s worker.Spec) []string {
 	if s.Model != "" {
 		args = append(args, "--model="+s.Model)
 	}
-	if s.Mode != "" {
-		args = append(args, "--permission-mode="+s.Mode)
+	if s.Effort != "" {
+		args = append(args, "--effort="+s.Effort)
 	}
 	return args
 }

@@ -63,8 +63,10 @@ const probeTimeout = 10 * time.Second
 // abilities are what the agent can do through this driver.
 func abilities() worker.Abilities {
 	return worker.Abilities{
-		worker.ChoosesID, worker.Resume, worker.Interrupt, worker.Steer, worker.Approvals, worker.Questions, worker.Plans,
-		worker.Models, worker.Modes, worker.Thoughts, worker.Tokens, worker.Cost, worker.Window, worker.AgentTurns,
+		worker.ChoosesID, worker.Resume, worker.Interrupt, worker.Steer, worker.Replace,
+		worker.Approvals, worker.Questions, worker.Plans, worker.Models, worker.Modes, worker.Efforts,
+		worker.Images, worker.Documents, worker.Thoughts, worker.Tokens, worker.Cost, worker.Window,
+		worker.AgentTurns, worker.Compact, worker.Failures, worker.Catalogue, worker.TakesOver, worker.KeepsStopped,
 	}
 }
 

@@ -57,7 +57,7 @@ func newWorld(t *testing.T, change func(*Config)) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cfg := Config{Command: self, Env: []string{asAgent + "=1", "SIM_CLAUDE_DIR=" + w.dir}}
+	cfg := Config{Command: self, Env: []string{asAgent + "=1", "CLAUDE_CONFIG_DIR=" + w.dir}}
 	if change != nil {
 		change(&cfg)
 	}

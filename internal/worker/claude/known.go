@@ -13,7 +13,10 @@ type known struct {
 	mu     sync.Mutex
 	native string // the session's id, as the agent reported it
 	info   worker.Info
+	models []offer       // with what each can
 	wanted chat.Settings // as last set
+	paid   float64       // money that the session took before this process
+	unpaid bool          // paid is not known
 	turn   *turn         // the user's turn that runs
 	last   string        // what the agent said before it left
 }
@@ -31,10 +34,44 @@ func (k *known) about() worker.Info {
 }
 
 // introduce notes what the agent said about itself when it was greeted.
-func (k *known) introduce(i worker.Info) {
+func (k *known) introduce(i worker.Info, models []offer) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.info = i
+	k.info, k.models = i, models
+}
+
+// observe notes the mode that the agent reports; an empty one says nothing.
+func (k *known) observe(mode string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if mode != "" {
+		k.info.Mode = mode
+	}
+}
+
+// applied notes the model and the effort that the agent reports.
+func (k *known) applied(model, effort string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if model != "" {
+		k.info.Model = model
+	}
+	k.info.Effort = effort
+	k.info.Efforts = efforts(k.models, k.info.Model)
+}
+
+// owe notes what the session cost so far; not ok when nobody knows.
+func (k *known) owe(paid float64, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.paid, k.unpaid = paid, !ok
+}
+
+// spent returns what the session cost before this process.
+func (k *known) spent() (float64, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.paid, !k.unpaid
 }
 
 // identify notes what the agent says about itself when a run begins, and
@@ -45,6 +82,7 @@ func (k *known) identify(session, model string) (changed bool) {
 	defer k.mu.Unlock()
 	if model != "" {
 		k.info.Model = model
+		k.info.Efforts = efforts(k.models, model)
 	}
 	if session == "" || session == k.native {
 		return false
@@ -82,14 +120,19 @@ func (k *known) current() *turn {
 	return nil
 }
 
-// settings returns what was last set, and when a change would apply.
+// settings returns what was last set, the mode as the agent reports it, and
+// when a change would apply.
 func (k *known) settings() (chat.Settings, chat.Applied) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.turn != nil {
-		return k.wanted, chat.AppliedNext
+	s := k.wanted
+	if k.info.Mode != "" { // it leaves plan mode by itself
+		s.Mode = k.info.Mode
 	}
-	return k.wanted, chat.AppliedNow
+	if k.turn != nil {
+		return s, chat.AppliedNext
+	}
+	return s, chat.AppliedNow
 }
 
 func (k *known) want(s chat.Settings) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -42,7 +41,7 @@ func ways(s worker.Spec) []way {
 
 // Open implements worker.Driver.
 func (d *Driver) Open(ctx context.Context, s worker.Spec) (worker.Worker, error) {
-	if err := checkSpec(s); err != nil {
+	if err := d.cfg.checkSpec(s); err != nil {
 		return nil, err
 	}
 	if err := checkWorkspace(s.Workspace); err != nil {
@@ -83,6 +82,7 @@ func (d *Driver) open(ctx context.Context, s worker.Spec, how way) (*Worker, err
 	if how.resume {
 		limit, late = d.cfg.ResumeTimeout, chat.LoadTimeout
 	}
+	s.Mode = d.cfg.mode(s.Mode)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, chat.E(late, "", errors.New("the agent was not ready in time")))
 	defer cancel()
 	p, err := d.launch(ctx, s.Workspace, d.cfg.arguments(how.id, how.resume, s))
@@ -90,58 +90,9 @@ func (d *Driver) open(ctx context.Context, s worker.Spec, how way) (*Worker, err
 		return nil, err
 	}
 	w := newWorker(ctx, d.cfg, s, p, d.log.With("session", s.Session))
-	if err := greet(ctx, w, limit); err != nil {
+	if err := greet(ctx, w, how.resume, limit); err != nil {
 		_ = p.Close() // at once; Close below only tidies up
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
-}
-
-// greeting is the agent's answer to "initialize".
-type greeting struct {
-	Version  string `json:"claude_code_version"`
-	Commands []struct {
-		Name        string `json:"name"`
-		Description string `json:"description"`
-	} `json:"commands"`
-	Models []struct {
-		Value    string `json:"value"`
-		Resolved string `json:"resolvedModel"`
-	} `json:"models"`
-}
-
-// greet greets the agent and learns what it can do.
-func greet(ctx context.Context, w *Worker, limit time.Duration) error {
-	body, err := w.link.call(ctx, limit+time.Second, object{"subtype": "initialize"})
-	switch {
-	case err == nil:
-	case errors.Is(err, errGone), errors.Is(err, errTorn):
-		if err := w.proc.Terminate(ctx); err != nil {
-			return fmt.Errorf("end an agent that did not start: %w", err)
-		}
-		<-w.gone
-		return startFailure(w.known.lastWords(), w.proc)
-	default:
-		return err
-	}
-	var g greeting
-	if err := decode(body, &g); err != nil {
-		return chat.E(chat.Protocol, "", fmt.Errorf("read the agent's greeting: %w", err))
-	}
-	w.known.introduce(g.info(w.spec.Model))
-	return nil
-}
-
-func (g greeting) info(model string) worker.Info {
-	info := worker.Info{Version: g.Version, Model: model, Modes: modes}
-	for _, m := range g.Models {
-		info.Models = append(info.Models, m.Value)
-		if model == "" && m.Value == "default" {
-			info.Model = m.Resolved
-		}
-	}
-	for _, c := range g.Commands {
-		info.Commands = append(info.Commands, worker.Command{Name: c.Name, Help: c.Description})
-	}
-	return info
 }

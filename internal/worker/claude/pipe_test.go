@@ -116,9 +116,9 @@ func TestAnAnswerInTheResultOnlyIsShown(t *testing.T) {
 	p := newPuppet(t)
 	w := p.play(t, nil)
 	for _, lines := range [][]string{
-		{initLine, `{"type":"result","subtype":"success","session_id":"s","result":"the answer"}`},
+		{initLine, `{"type":"result","subtype":"success","session_id":"s","result":"the answer","usage":{"input_tokens":1}}`},
 		{initLine, `{"type":"assistant","message":{"id":"x","model":"<synthetic>","content":[{"type":"text","text":"the answer"}]}}`, resultLine},
-		{initLine, says("x", "the answer"), `{"type":"result","subtype":"success","session_id":"s","result":"the answer"}`},
+		{initLine, says("x", "the answer"), `{"type":"result","subtype":"success","session_id":"s","result":"the answer","usage":{"input_tokens":1}}`},
 	} {
 		a := workertest.NewHost(nil)
 		_, result := workertest.Begin(t, w, "hello", a)

@@ -14,9 +14,9 @@ import (
 
 // Prompt implements worker.Worker.
 func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) error {
-	text := in.Text()
-	if blank(text) {
-		return chat.E(chat.Invalid, "", errors.New("an empty prompt"))
+	content, err := content(in)
+	if err != nil {
+		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -37,7 +37,7 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 		cancel()
 		t.asks.Wait()
 	}()
-	if err := w.write(ctx, t, userMessage(id, text)); err != nil {
+	if err := w.write(ctx, t, userMessage(id, content)); err != nil {
 		return err
 	}
 	return w.await(ctx, t)
@@ -86,6 +86,9 @@ func (w *Worker) await(ctx context.Context, t *turn) error {
 			return context.Cause(ctx)
 		}
 	}
+	if t.unmeasured() && !w.closing.Load() {
+		t.fill(w.measure(ctx))
+	}
 	t.report(ctx, w.log)
 	if w.closing.Load() { // the agent was told to leave and ended the turn with that
 		return w.crash()
@@ -98,12 +101,12 @@ func (w *Worker) await(ctx context.Context, t *turn) error {
 // interrupted, what goes on beside it is stopped. An agent that does not obey
 // in time is ended. It returns when the turn is really over.
 func (w *Worker) stop(ctx context.Context, t *turn) {
-	t.quiet.Store(true)
+	t.hush()
 	ctx = context.WithoutCancel(ctx)
 	ctx, cancel := context.WithTimeout(ctx, w.cfg.Grace)
 	defer cancel()
 	for _, id := range t.waiting() {
-		w.link.try(ctx, object{"subtype": "cancel_async_message", "message_uuid": id})
+		w.link.try(ctx, cancelMessage(id))
 	}
 	w.link.try(ctx, interrupt())
 	select {
@@ -115,29 +118,6 @@ func (w *Worker) stop(ctx context.Context, t *turn) {
 	case <-ctx.Done():
 		w.kill(context.WithoutCancel(ctx), "it did not end the turn in time")
 	}
-}
-
-// Steer implements worker.Worker. The agent takes the message in between two
-// tool calls, or right after the answer that it is writing; the turn goes on
-// until that is done too.
-func (w *Worker) Steer(ctx context.Context, in chat.Input) error {
-	text := in.Text()
-	if blank(text) {
-		return chat.E(chat.Invalid, "", errors.New("an empty message"))
-	}
-	if !w.tells.Load() {
-		return chat.E(chat.Unsupported, "", errors.New("the agent does not tell what becomes of messages"))
-	}
-	t, id := w.known.current(), uuid.NewString()
-	if t == nil || !t.join(id) {
-		return chat.E(chat.Conflict, "", errors.New("no turn runs"))
-	}
-	err := w.link.send(ctx, userMessage(id, text))
-	if err == nil {
-		return nil
-	}
-	t.leave(id)
-	return chat.E(chat.Conflict, "", err)
 }
 
 func isClosed(ch <-chan struct{}) bool {

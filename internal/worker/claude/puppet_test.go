@@ -85,6 +85,7 @@ func (p *puppet) hears(t *testing.T) message {
 type message struct {
 	Type     string         `json:"type"`
 	UUID     string         `json:"uuid"`
+	Priority string         `json:"priority"`
 	ID       string         `json:"request_id"`
 	Request  map[string]any `json:"request"`
 	Response struct {

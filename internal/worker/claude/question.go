@@ -111,7 +111,8 @@ const (
 
 // verdict is what the agent gets as the answer to a permission request. It is
 // always a plain yes or no to this one request: what holds for a session is
-// the gateway's own rule. err means that nobody decided.
+// the gateway's own rule, and nothing is written into the agent's settings. A
+// yes to a plan leads into the mode that asks. err means that nobody decided.
 func verdict(r request, q chat.Question, a chat.Answer, err error) object {
 	if err != nil {
 		return deny(saysUndecided)
@@ -125,7 +126,11 @@ func verdict(r request, q chat.Question, a chat.Answer, err error) object {
 		}
 		return deny(saysDenied)
 	}
-	return object{"behavior": "allow", "updatedInput": orEmpty(r.Input)}
+	yes := object{"behavior": "allow", "updatedInput": orEmpty(r.Input)}
+	if q.Kind == chat.AskPlan {
+		yes["updatedPermissions"] = []object{{"type": "setMode", "mode": modeAsk, "destination": "session"}}
+	}
+	return yes
 }
 
 func deny(why string) object { return object{"behavior": "deny", "message": why} }

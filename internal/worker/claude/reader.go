@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,8 @@ func decode(data []byte, v any) error {
 type reader struct {
 	*Worker
 	run     *run    // what the agent does now; nil = nothing
-	cost    float64 // money since the process started, as last reported
+	cost    float64 // money since the session began, as last reported
+	counted bool    // cost is known; else the worker's beginning tells
 	skipped bool    // a line was over the cap since the run began
 }
 
@@ -57,8 +59,11 @@ func (rd *reader) read() {
 		rd.log.ErrorContext(rd.life, "agent not ended", "err", err)
 	}
 	rd.cancel()
-	if r := rd.run; r != nil && r.end != nil {
-		r.end(rd.crash())
+	if r := rd.run; r != nil {
+		r.closeTools()
+		if r.end != nil {
+			r.end(rd.crash())
+		}
 	}
 	rd.run = nil
 }
@@ -68,7 +73,7 @@ func (rd *reader) read() {
 func (rd *reader) oversize(l proc.Line) {
 	rd.log.WarnContext(rd.life, "line of the agent skipped", "bytes", l.Size)
 	if looksLikeResult(l.Data) {
-		rd.result(resultMsg{Cost: rd.cost, Failed: strings.Contains(string(l.Data), `"is_error":true`)})
+		rd.result(resultMsg{Cost: rd.total(), Failed: strings.Contains(string(l.Data), `"is_error":true`)})
 		return
 	}
 	if rd.run != nil && rd.run.frame(l.Data) {
@@ -96,7 +101,8 @@ func (rd *reader) line(data []byte) {
 	case typeStream:
 		err = with(data, func(m streamMsg) {
 			if rd.run != nil && h.Parent == "" {
-				rd.run.stream(m)
+				rd.run.stream(m.Event)
+				rd.follow(m.Event)
 			}
 		})
 	case typeAssistant:
@@ -154,7 +160,9 @@ func (rd *reader) system(h head, data []byte) error {
 			}
 		})
 	case "compact_boundary":
-		rd.notice("claude.compacted")
+		return with(data, rd.compacted)
+	case "status":
+		return with(data, func(m statusMsg) { rd.known.observe(m.Mode) })
 	case "task_started":
 		return with(data, func(m taskMsg) {
 			if rd.run != nil && rd.run.turn != nil && m.Background {
@@ -182,6 +190,18 @@ func (rd *reader) notice(key string, args ...any) {
 	rd.run.unsigned = text
 }
 
+// compacted tells that the conversation is shorter now.
+func (rd *reader) compacted(m compactMsg) {
+	if m.Data.Before == 0 || m.Data.After == 0 {
+		rd.notice("claude.compacted")
+		return
+	}
+	rd.notice("claude.compacted_from", "before", m.Data.Before, "after", m.Data.After)
+	if rd.run != nil {
+		rd.run.usage.Used = m.Data.After
+	}
+}
+
 // giveUp ends a run that has no hope: the agent would go on trying.
 func (rd *reader) giveUp(r *run, err error) {
 	switch {
@@ -207,7 +227,7 @@ func (rd *reader) lifecycle(m lifeMsg) {
 		rd.bind(t)
 	case lifeCompleted, lifeCancelled:
 		if t.mark(m.ID, s) == lifeStarted && rd.skipped && rd.run != nil && rd.run.turn == t {
-			rd.result(resultMsg{Cost: rd.cost, Failed: s == lifeCancelled}) // its result was too long to read
+			rd.result(resultMsg{Cost: rd.total(), Failed: s == lifeCancelled}) // its result was too long to read
 		}
 	default: // queued: it has it
 	}
@@ -234,6 +254,7 @@ func (rd *reader) bind(t *turn) {
 // began takes the beginning of a run.
 func (rd *reader) began(session string, m initMsg) {
 	changed := rd.known.identify(session, m.Model)
+	rd.known.observe(m.Mode)
 	t := rd.known.current()
 	switch {
 	case rd.run != nil:
@@ -275,6 +296,9 @@ func (rd *reader) uninvited(t *turn) *run {
 func (rd *reader) assistant(m chatMsg, parent string) {
 	if rd.run != nil {
 		rd.run.assistant(m, parent)
+		if t := rd.run.turn; t != nil && parent == "" && m.has("tool_use") {
+			t.enter(phaseTools)
+		}
 		return
 	}
 	if parent != "" || m.Message.Model == synthetic || !m.hasText() {
@@ -285,6 +309,10 @@ func (rd *reader) assistant(m chatMsg, parent string) {
 	if r.end != nil {
 		r.end(nil)
 	}
+}
+
+func (m chatMsg) has(kind string) bool {
+	return slices.ContainsFunc(m.Message.Content, func(b block) bool { return b.Type == kind })
 }
 
 func (m chatMsg) hasText() bool {
@@ -307,11 +335,7 @@ func (rd *reader) ended(subtype string, m resultMsg) {
 }
 
 func (rd *reader) result(m resultMsg) {
-	cost := m.Cost - rd.cost
-	if cost < 0 { // the agent began to count anew
-		cost = m.Cost
-	}
-	rd.cost = m.Cost
+	cost := rd.price(m.Cost)
 	r := rd.run
 	rd.run = nil
 	if r == nil {
@@ -324,12 +348,37 @@ func (rd *reader) result(m resultMsg) {
 	err := r.finish(m, cost, time.Now())
 	switch {
 	case r.turn != nil:
-		r.turn.ran(r.usage, err)
+		rd.takeBack(r.turn.ran(r.usage, err))
 	case r.end != nil:
 		u := r.usage
 		r.emit(chat.Event{Kind: chat.EventUsage, Usage: &u})
 		r.end(err)
 	}
+}
+
+// total is the money spent so far, for a run whose own figure was not read.
+func (rd *reader) total() float64 {
+	if rd.counted {
+		return rd.cost
+	}
+	spent, _ := rd.known.spent()
+	return spent
+}
+
+// price is what the run cost that ends with a total.
+func (rd *reader) price(total float64) float64 {
+	before := rd.cost
+	if !rd.counted {
+		var ok bool
+		if before, ok = rd.known.spent(); !ok { // nobody knows: no figure is better than a wrong one
+			before = total
+		}
+	}
+	rd.cost, rd.counted = total, true
+	if total < before { // the agent began to count anew
+		return total
+	}
+	return total - before
 }
 
 // limit notes when the account's limit ends.

@@ -33,7 +33,7 @@ func TestRecordedTranscriptsAreUnderstood(t *testing.T) {
 				defer close(played)
 				p.perform(t, lines)
 			}()
-			if err := greet(t.Context(), s.w, 10*time.Second); err != nil {
+			if err := greet(t.Context(), s.w, sc.resume != "", 10*time.Second); err != nil {
 				s.end(err)
 			} else {
 				sc.play(t, s)

@@ -6,10 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
 	"cligate/internal/worker"
 )
 
@@ -25,6 +28,7 @@ type run struct {
 	log   *slog.Logger
 
 	text     answer
+	open     bool // the model's message has begun and not ended
 	tools    map[string]chat.Tool
 	usage    chat.Usage
 	resets   time.Time // when the account's limit ends, as far as told
@@ -38,7 +42,7 @@ func newRun(ctx context.Context, host worker.Host, log *slog.Logger) *run {
 
 // emit reports e, unless the turn was cancelled.
 func (r *run) emit(e chat.Event) {
-	if r.quiet.Load() {
+	if r.quiet.Load() && !(e.Tool != nil && e.Tool.State != chat.ToolRunning) { // a tool that is shown is shown to end
 		return
 	}
 	if err := r.host.Emit(r.ctx, e); err != nil && r.ctx.Err() == nil {
@@ -47,10 +51,10 @@ func (r *run) emit(e chat.Event) {
 }
 
 // stream takes one event of the model's stream.
-func (r *run) stream(m streamMsg) {
-	e := m.Event
+func (r *run) stream(e streamEvent) {
 	switch e.Type {
 	case "message_start":
+		r.open = true
 		if e.Message != nil {
 			r.text.begin(e.Message.ID)
 			r.usage.Model = e.Message.Model
@@ -69,6 +73,9 @@ func (r *run) stream(m streamMsg) {
 	case "content_block_stop":
 		r.say(r.text.close())
 	case "message_delta":
+		if e.Delta != nil && e.Delta.Stop != "" {
+			r.open = false
+		}
 		if e.Usage != nil {
 			r.usage.Used += e.Usage.Out
 		}
@@ -108,6 +115,8 @@ func (r *run) assistant(m chatMsg, parent string) {
 			case m.Message.Model == synthetic:
 				r.unsigned = b.Text
 			case !r.text.streamed(m.Message.ID):
+				r.open = false
+				r.window(m.Message.Usage)
 				r.say(r.text.whole(b.Text))
 			}
 		case "tool_use":
@@ -147,6 +156,16 @@ func (r *run) user(rs []block) {
 		}
 		r.emit(chat.Event{Kind: chat.EventTool, Tool: &t})
 	}
+}
+
+// closeTools shows the end of tools that ended with their run.
+func (r *run) closeTools() {
+	for _, id := range slices.Sorted(maps.Keys(r.tools)) {
+		t := r.tools[id]
+		t.State = chat.ToolFailed
+		r.emit(chat.Event{Kind: chat.EventTool, Tool: &t})
+	}
+	clear(r.tools)
 }
 
 // frame takes the beginning of a line over the cap and reports whether that is
@@ -192,10 +211,14 @@ func (r *run) finish(m resultMsg, cost float64, now time.Time) error {
 			}
 		}
 	}
-	if m.Failed {
+	r.say(r.text.close())
+	if m.Failed || m.aborted() {
+		r.closeTools()
 		return m.failure(r.resets, now)
 	}
-	r.say(r.text.close())
+	if r.open && r.text.any { // the agent takes half an answer for a whole one
+		r.emit(chat.Event{Kind: chat.EventNotice, Code: chat.Network, Text: i18n.T(i18n.Default, "claude.incomplete")})
+	}
 	if !r.text.any {
 		text := m.Text
 		if text == "" {

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,7 +41,37 @@ var scenarios = []scenario{
 	}},
 	{name: "plan", mode: "plan", env: []string{"ENABLE_TOOL_SEARCH=0"}, play: func(t *testing.T, s *stage) {
 		t.Helper()
+		s.deny = true
+		s.prompt(t, "plan\nsay not yet")
+		s.deny = false
 		s.prompt(t, "plan\nsay on we go")
+		s.note("mode %s", s.w.Info().Mode)
+	}},
+	{name: "settings", play: func(t *testing.T, s *stage) {
+		t.Helper()
+		s.set(t, chat.Settings{Effort: "low"})
+		s.set(t, chat.Settings{Effort: "nonsense"})
+		s.set(t, chat.Settings{Mode: "acceptEdits", Model: "sonnet"})
+		s.set(t, chat.Settings{Mode: "bypassPermissions"})
+		s.prompt(t, "model")
+		s.set(t, chat.Settings{})
+	}},
+	{name: "files", play: func(t *testing.T, s *stage) {
+		t.Helper()
+		in := workertest.Input("seen")
+		in.Pieces[0].Files = []chat.FileRef{{Path: "testdata/dot.png"}, {Path: "testdata/page.pdf"}, {Path: "testdata/notes.txt", Name: "notes"}}
+		s.note("prompt with files")
+		s.end(s.w.Prompt(t.Context(), in, s.host()))
+	}},
+	{name: "replace", play: func(t *testing.T, s *stage) {
+		t.Helper()
+		s.replace(t, "stream 100 150", "tick 3", "say instead")
+		s.prompt(t, "say alive")
+	}},
+	{name: "subagent", env: []string{"ENABLE_TOOL_SEARCH=0"}, play: func(t *testing.T, s *stage) {
+		t.Helper()
+		s.prompt(t, "task say words of a helper")
+		<-s.ended
 	}},
 	{name: "interrupt", play: func(t *testing.T, s *stage) {
 		t.Helper()
@@ -65,7 +96,7 @@ var scenarios = []scenario{
 	}},
 	{name: "steer", play: func(t *testing.T, s *stage) {
 		t.Helper()
-		s.steer(t, "run python3 -c 'import time; time.sleep(1)'", "say steered between tools")
+		s.steer(t, "run sleep 1", "say steered between tools") // it asks nobody
 	}},
 	{name: "commands", play: func(t *testing.T, s *stage) {
 		t.Helper()
@@ -73,6 +104,7 @@ var scenarios = []scenario{
 		s.prompt(t, "/compact")
 		s.prompt(t, "/clear")
 		s.prompt(t, "recall")
+		s.prompt(t, "/cost")
 	}},
 	{name: "unknown", resume: "6e4f2f9e-8c8b-4f0c-9d53-3a0a9be6a001", play: func(*testing.T, *stage) {}},
 }
@@ -81,6 +113,7 @@ var scenarios = []scenario{
 type stage struct {
 	w     *Worker
 	ended chan error // ends of turns that nobody asked for
+	deny  bool       // every question is answered with no
 
 	mu    sync.Mutex
 	lines []string
@@ -105,7 +138,7 @@ func (s *stage) text() string {
 
 // spec is what the scenario's worker is opened with.
 func (s *stage) spec(sc scenario) worker.Spec {
-	return worker.Spec{Session: 1, NativeID: sc.resume, Mode: sc.mode,
+	return worker.Spec{Session: 1, NativeID: sc.resume, Mode: cmp.Or(sc.mode, modeAsk),
 		Uninvited: func(context.Context) (worker.Host, func(error)) {
 			s.write(&s.extra, "unasked")
 			return logged{workertest.NewHost(s.decide), s, &s.extra}, func(err error) {
@@ -155,6 +188,8 @@ func (s *stage) decide(_ context.Context, q chat.Question) (chat.Answer, error) 
 	}
 	s.note("  ask %s", line)
 	switch {
+	case s.deny:
+		return chat.Answer{Effect: chat.EffectDeny, Text: "shorter, please"}, nil
 	case q.Kind == chat.AskChoice && len(q.Queries) == 1:
 		return chat.Answer{Option: "blue", Effect: chat.EffectChoose}, nil
 	case q.Kind == chat.AskChoice:
@@ -187,16 +222,39 @@ func (s *stage) cancel(t *testing.T, text, after string) {
 	s.end(<-res)
 }
 
-// steer prompts and puts another message in just before it approves of what
-// the first wants to run.
+// set changes settings and writes down what the agent says afterwards.
+func (s *stage) set(t *testing.T, to chat.Settings) {
+	t.Helper()
+	applied, err := s.w.Set(t.Context(), to)
+	i := s.w.Info()
+	s.note("set %+v: %s %s; model %s, mode %s, effort %s of %v", to, applied, chat.CodeOf(err), i.Model, i.Mode, i.Effort, i.Efforts)
+}
+
+// replace prompts and says something else when the answer contains after.
+func (s *stage) replace(t *testing.T, text, after, other string) {
+	t.Helper()
+	s.note("prompt %q", text)
+	h := s.host()
+	res := make(chan error, 1)
+	go func() { res <- s.w.Prompt(t.Context(), workertest.Input(text), h) }() // received below
+	h.AwaitText(t, after)
+	if err := s.w.Replace(t.Context(), workertest.Input(other)); err != nil {
+		t.Error(err)
+	}
+	s.end(<-res)
+}
+
+// steer prompts and puts another message in while the tool runs that the first
+// wants.
 func (s *stage) steer(t *testing.T, text, more string) {
 	t.Helper()
 	s.note("prompt %q", text)
-	h := logged{workertest.NewHost(func(ctx context.Context, q chat.Question) (chat.Answer, error) {
-		if err := s.w.Steer(ctx, workertest.Input(more)); err != nil {
-			t.Error(err)
-		}
-		return s.decide(ctx, q)
-	}), s, &s.lines}
-	s.end(s.w.Prompt(t.Context(), workertest.Input(text), h))
+	h := s.host()
+	res := make(chan error, 1)
+	go func() { res <- s.w.Prompt(t.Context(), workertest.Input(text), h) }() // received below
+	h.Await(t, "tool", func(es []chat.Event) bool { return len(es) > 0 && es[len(es)-1].Kind == chat.EventTool })
+	if err := s.w.Steer(t.Context(), workertest.Input(more)); err != nil {
+		t.Error(err)
+	}
+	s.end(<-res)
 }

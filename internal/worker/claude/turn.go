@@ -24,12 +24,30 @@ type turn struct {
 	done  chan struct{}  // closed when the agent has ended the turn
 
 	mu       sync.Mutex
-	messages map[string]lifeState
+	news     chan struct{} // closed, and made anew, when something below changes
+	messages map[string]letter
+	phase    phase
 	over     bool
 	err      error // of the last run
 	usage    chat.Usage
 	tasks    map[string]bool // background work that the turn started and that goes on
 }
+
+// letter is a message that was sent to the agent.
+type letter struct {
+	state lifeState
+	loose bool // it was steered in: it goes back when no tool comes any more
+}
+
+// phase is what the agent is at in a run of the turn.
+type phase int
+
+// The phases.
+const (
+	phaseModel  phase = iota // the model thinks or writes
+	phaseTools               // tools run; what is sent now goes to the model with their results
+	phaseEnding              // the model has said its last word
+)
 
 // lifeState is the life of a message that was sent to the agent.
 type lifeState string
@@ -46,28 +64,24 @@ func newTurn(ctx context.Context, host worker.Host, id string) *turn {
 	return &turn{
 		ctx: ctx, host: host,
 		sent: make(chan struct{}), abort: make(chan error, 1), done: make(chan struct{}),
-		messages: map[string]lifeState{id: lifeWritten},
+		news:     make(chan struct{}),
+		messages: map[string]letter{id: {state: lifeWritten}},
 		tasks:    map[string]bool{},
 	}
 }
 
-// join adds a message to a turn that runs; false when it is over already.
-func (t *turn) join(id string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.over || t.quiet.Load() {
-		return false
-	}
-	t.messages[id] = lifeWritten
-	return true
+// tell wakes whoever waits for a change; t.mu is held.
+func (t *turn) tell() {
+	close(t.news)
+	t.news = make(chan struct{})
 }
 
-// leave takes back a message that could not be written.
-func (t *turn) leave(id string) {
+// hush says that nothing of the turn is of interest any more: it was cancelled.
+func (t *turn) hush() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.messages, id)
-	t.settle()
+	t.quiet.Store(true)
+	t.tell()
 }
 
 // owns reports whether id is a message of this turn.
@@ -84,12 +98,13 @@ func (t *turn) owns(id string) bool {
 func (t *turn) mark(id string, s lifeState) (before lifeState) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	before = t.messages[id]
-	if before == lifeWritten {
-		t.messages[id] = s
+	m := t.messages[id]
+	if m.state == lifeWritten {
+		t.messages[id] = letter{state: s, loose: m.loose}
 		t.settle()
+		t.tell()
 	}
-	return before
+	return m.state
 }
 
 // admit counts a question in; false when the turn takes none any more.
@@ -109,6 +124,12 @@ func (t *turn) close() {
 	defer t.mu.Unlock()
 	t.quiet.Store(true)
 	t.over = true
+	for id, m := range t.messages {
+		if m.state == lifeWritten { // whoever steered it in is told
+			t.messages[id] = letter{state: lifeCancelled, loose: m.loose}
+		}
+	}
+	t.tell()
 }
 
 // startAll notes that the agent works at everything that was written, for an
@@ -116,9 +137,9 @@ func (t *turn) close() {
 func (t *turn) startAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for id, s := range t.messages {
-		if s == lifeWritten {
-			t.messages[id] = lifeStarted
+	for id, m := range t.messages {
+		if m.state == lifeWritten {
+			t.messages[id] = letter{state: lifeStarted, loose: m.loose}
 		}
 	}
 }
@@ -128,33 +149,38 @@ func (t *turn) waiting() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var ids []string
-	for id, s := range t.messages {
-		if s == lifeWritten {
+	for id, m := range t.messages {
+		if m.state == lifeWritten {
 			ids = append(ids, id)
 		}
 	}
 	return ids
 }
 
-// ran notes the end of a run. The turn is over with it, unless a message that
-// was steered in came too late for this run: the agent goes on with that one.
-func (t *turn) ran(u chat.Usage, err error) {
+// ran notes the end of a run. The turn is over with it, unless the agent goes
+// on with a message that took the place of what it did, or that came too late
+// to be taken back.
+// It returns the messages to take back.
+func (t *turn) ran(u chat.Usage, err error) (late []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for id, s := range t.messages {
-		if s == lifeStarted {
-			t.messages[id] = lifeCompleted
+	for id, m := range t.messages {
+		if m.state == lifeStarted {
+			t.messages[id] = letter{state: lifeCompleted, loose: m.loose}
 		}
 	}
 	t.err = err
 	t.usage = sum(t.usage, u)
+	t.phase = phaseModel
 	t.settle()
+	t.tell()
+	return t.late()
 }
 
 // settle ends the turn when nothing is left to come; t.mu is held.
 func (t *turn) settle() {
-	for _, s := range t.messages {
-		if s == lifeWritten || s == lifeStarted {
+	for _, m := range t.messages {
+		if m.state == lifeWritten || m.state == lifeStarted {
 			return
 		}
 	}
@@ -187,6 +213,22 @@ func (t *turn) report(ctx context.Context, log *slog.Logger) {
 	}
 	if err := t.host.Emit(ctx, chat.Event{Kind: chat.EventUsage, Usage: &u}); err != nil {
 		log.WarnContext(ctx, "event not taken", "kind", string(chat.EventUsage), "err", err)
+	}
+}
+
+// unmeasured reports whether a turn that went well does not tell how full the
+// context is: it called no model.
+func (t *turn) unmeasured() bool {
+	u, err := t.outcome()
+	return err == nil && u.In == 0 && u.Out == 0
+}
+
+// fill adds what the turn did not tell about the context.
+func (t *turn) fill(used, window int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if used > 0 && window > 0 {
+		t.usage.Used, t.usage.Window = used, window
 	}
 }
 

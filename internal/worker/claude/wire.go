@@ -32,6 +32,20 @@ type head struct {
 // initMsg begins a run: the agent is going to work.
 type initMsg struct {
 	Model string `json:"model"`
+	Mode  string `json:"permissionMode"`
+}
+
+// statusMsg tells what has changed.
+type statusMsg struct {
+	Mode string `json:"permissionMode"` // empty when that has not
+}
+
+// compactMsg says that the conversation so far was made shorter.
+type compactMsg struct {
+	Data struct {
+		Before int64 `json:"pre_tokens"`
+		After  int64 `json:"post_tokens"`
+	} `json:"compact_metadata"`
 }
 
 // lifeMsg tells what becomes of a message that was sent with an id.
@@ -64,19 +78,22 @@ type limitMsg struct {
 
 // streamMsg carries one event of the model's stream.
 type streamMsg struct {
-	Event struct {
-		Type    string  `json:"type"`
-		Message *said   `json:"message"`
-		Block   *block  `json:"content_block"`
-		Delta   *delta  `json:"delta"`
-		Usage   *tokens `json:"usage"`
-	} `json:"event"`
+	Event streamEvent `json:"event"`
+}
+
+type streamEvent struct {
+	Type    string  `json:"type"`
+	Message *said   `json:"message"`
+	Block   *block  `json:"content_block"`
+	Delta   *delta  `json:"delta"`
+	Usage   *tokens `json:"usage"`
 }
 
 type delta struct {
 	Type     string `json:"type"`
 	Text     string `json:"text"`
 	Thinking string `json:"thinking"`
+	Stop     string `json:"stop_reason"` // of a message_delta: why the message ends
 }
 
 // chatMsg is an assistant message.
@@ -203,8 +220,14 @@ type object = map[string]any
 // interrupt asks the agent to end what it does.
 func interrupt() object { return object{"subtype": "interrupt"} }
 
-func userMessage(id, text string) object {
-	return object{"type": typeUser, "uuid": id, "message": object{"role": "user", "content": text}}
+// cancelMessage takes back a message that the agent has not begun with.
+func cancelMessage(id string) object {
+	return object{"subtype": "cancel_async_message", "message_uuid": id}
+}
+
+// userMessage is what a user says: a text, or blocks.
+func userMessage(id string, content any) object {
+	return object{"type": typeUser, "uuid": id, "message": object{"role": "user", "content": content}}
 }
 
 func controlRequest(id string, body object) object {

@@ -38,7 +38,7 @@ func newWorker(ctx context.Context, cfg Config, s worker.Spec, p process, log *s
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	w := &Worker{
 		cfg: cfg, spec: s, log: log, proc: p, life: life, cancel: cancel, gone: make(chan struct{}),
-		known: known{native: s.NativeID, wanted: chat.Settings{Model: s.Model, Mode: s.Mode}},
+		known: known{native: s.NativeID, wanted: chat.Settings{Model: s.Model, Mode: s.Mode}, unpaid: s.NativeID != ""},
 	}
 	w.link = newLink(p, w.gone, cfg.ControlTimeout, log)
 	w.asks = &asks{link: w.link, log: log, open: map[string]context.CancelCauseFunc{}}

@@ -335,61 +335,6 @@ func TestAReportOfCompactionDoesNotEndTheTurn(t *testing.T) {
 	}
 }
 
-func TestASteeredMessageBelongsToTheTurn(t *testing.T) {
-	t.Parallel()
-	for name, script := range map[string]string{
-		"between two tools": "run sleep 0.5\nsay end",
-		"after the answer":  "stream 20 25",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, nil)
-			agent := w.open(t, nil)
-			if err := agent.Steer(t.Context(), workertest.Input("say too early")); chat.CodeOf(err) != chat.Unsupported && chat.CodeOf(err) != chat.Conflict {
-				t.Errorf("steering nothing: %v", err)
-			}
-			a := workertest.NewHost(workertest.Allow)
-			_, result := workertest.Begin(t, agent, script, a)
-			a.Await(t, "work", func(es []chat.Event) bool { return len(es) > 2 })
-			if err := agent.Steer(t.Context(), workertest.Input("say steered")); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-result; err != nil {
-				t.Fatal(err)
-			}
-			if !strings.Contains(a.Blocks(), "steered") {
-				t.Errorf("text = %q", a.Blocks())
-			}
-			if n := len(a.Of(chat.EventUsage)); n != 1 {
-				t.Errorf("%d usage events", n)
-			}
-			if next, err := workertest.Prompt(t, agent, "say next", nil); err != nil || next.Blocks() != "next|" {
-				t.Errorf("%q, %v", next.Blocks(), err)
-			}
-		})
-	}
-}
-
-func TestACancelTakesSteeredMessagesAlong(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, nil)
-	agent := w.open(t, nil)
-	a := workertest.NewHost(nil)
-	cancel, result := workertest.Begin(t, agent, "stream 1000 20", a)
-	a.Await(t, "text", func(es []chat.Event) bool { return len(es) > 2 })
-	if err := agent.Steer(t.Context(), workertest.Input("run touch never")); err != nil {
-		t.Fatal(err)
-	}
-	cancel(errStop)
-	wantCode(t, <-result, chat.Stopped)
-	if next, err := workertest.Prompt(t, agent, "say next", nil); err != nil || next.Blocks() != "next|" {
-		t.Errorf("%q, %v", next.Blocks(), err)
-	}
-	if n := len(w.journal(t, "ask")); n != 0 {
-		t.Errorf("the withdrawn message ran")
-	}
-}
-
 func TestNothingToReadIsNotSent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
