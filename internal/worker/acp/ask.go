@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ func (d *desk) permission(ctx context.Context, r request) (any, *rpcError) {
 	if t == nil {
 		return cancelled, nil
 	}
-	q := p.question(r)
+	q := p.question(r, d.detail(p))
 	a, err := t.ask(ctx, q)
 	switch {
 	case t.asks.ctx.Err() != nil:
@@ -42,6 +43,10 @@ func (d *desk) permission(ctx context.Context, r request) (any, *rpcError) {
 
 // ask asks a person. ctx is the connection's: the question falls with it.
 func (t *turn) ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
+	select {
+	case <-t.begun: // nothing is shown before
+	case <-t.asks.ctx.Done():
+	}
 	asking, cancel := context.WithCancelCause(t.asks.ctx)
 	defer cancel(nil)
 	stop := context.AfterFunc(ctx, func() { cancel(errGone) })
@@ -51,9 +56,9 @@ func (t *turn) ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
 
 // question is the permission request for a person. The agent's "always" is
 // replaced by the gateway's own "in this session".
-func (p permission) question(r request) chat.Question {
+func (p permission) question(r request, detail string) chat.Question {
 	q := chat.Question{
-		Kind: chat.AskApproval, Tool: p.Call.name(), Title: p.Call.Title, Detail: p.detail(),
+		Kind: chat.AskApproval, Tool: p.Call.name(), Title: p.Call.Title, Detail: detail,
 	}
 	q.Key = key(p.Call.ID, r)
 	if len(p.Call.Meta.Questions) > 0 {
@@ -121,27 +126,59 @@ func (p permission) option(kinds ...string) (id, name string) {
 }
 
 // detail is the exact request: the command, else all of the tool's input, and
-// what the agent shows of it.
-func (p permission) detail() string {
-	var parts []string
-	if cmd := p.Call.command(); cmd != "" {
-		parts = append(parts, cmd)
-	} else if in := bytes.TrimSpace(p.Call.RawInput); len(in) > 0 && !bytes.Equal(in, []byte("{}")) && !bytes.Equal(in, []byte("null")) {
-		var b bytes.Buffer
-		if json.Indent(&b, in, "", "  ") == nil {
-			parts = append(parts, b.String())
-		}
-	}
+// what the agent shows of it. Rules match on it, so where an agent does not
+// tell all, no other request may read alike: the call's id makes it unlike.
+func (d *desk) detail(p permission) string {
+	parts, exact := p.Call.input()
+	var shown []string
 	blocks, _ := decode[[]toolContent](p.Call.Content)
 	for _, b := range blocks {
 		if text := b.text(); text != "" {
-			parts = append(parts, text)
+			shown = append(shown, text)
 		}
+		exact = exact || b.Type == "diff"
 	}
-	if len(parts) == 0 {
-		return p.Call.Title
+	if p.Call.Kind == kindPlan && len(shown) > 0 { // no rule matches a plan
+		parts, exact = nil, true
+	}
+	parts = append(parts, shown...)
+	if exact {
+		return strings.Join(parts, "\n\n")
+	}
+	if p.Call.Title != "" {
+		parts = slices.Insert(parts, 0, p.Call.Title)
+	}
+	if !d.session.cfg.Titles || p.Call.Kind != "execute" {
+		parts = append(parts, "("+p.Call.ID+")")
 	}
 	return strings.Join(parts, "\n\n")
+}
+
+// input is what a tool is called with, for people; ok is false when the agent
+// does not tell.
+func (c toolCall) input() (parts []string, ok bool) {
+	raw := bytes.TrimSpace(c.RawInput)
+	if len(raw) == 0 || bytes.Equal(raw, []byte("{}")) || bytes.Equal(raw, []byte("null")) {
+		return nil, false
+	}
+	var rest map[string]json.RawMessage
+	if cmd := c.command(); cmd != "" && json.Unmarshal(raw, &rest) == nil {
+		parts = append(parts, cmd)
+		for _, said := range []string{"command", "commands", "description"} {
+			delete(rest, said)
+		}
+		if len(rest) == 0 {
+			return parts, true
+		}
+		if left, err := json.Marshal(rest); err == nil {
+			raw = left
+		}
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return parts, false
+	}
+	return append(parts, b.String()), true
 }
 
 // toolContent is a block that an agent shows with a tool: text or a diff.

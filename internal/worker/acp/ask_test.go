@@ -51,7 +51,7 @@ func TestApprovalsOfRealAgents(t *testing.T) {
 	for name, c := range map[string]struct {
 		params, detail, tool, once, no string
 	}{
-		"gemini":  {geminiAsks, "[current working directory /w]", "execute", "proceed_once", "cancel"},
+		"gemini":  {geminiAsks, "touch made-by-x; echo hi\n\n[current working directory /w]\n\n(run_shell_command__8a2e21f2)", "execute", "proceed_once", "cancel"},
 		"claude":  {claudeAsks, "touch made-by-x; echo hi", "Bash", "allow-once", "reject"},
 		"copilot": {copilotAsks, "touch made-by-x; echo hi", "execute", "allow_once", "reject_once"},
 		"edit":    {editAsks, "/w/a.go\n-one\n-two\n+one\n+2", "edit", "y", ""},
@@ -78,6 +78,37 @@ func TestApprovalsOfRealAgents(t *testing.T) {
 					t.Errorf("%s: the agent's own \"always\" is offered: %+v", name, o)
 				}
 			}
+		}
+	}
+}
+
+func TestRequestsThatDifferDoNotReadAlike(t *testing.T) {
+	t.Parallel()
+	call := func(id, more string) string {
+		return `{"toolCall":{"toolCallId":"` + id + `","kind":"execute",` + more + `},"options":[]}`
+	}
+	for name, c := range map[string]struct {
+		a, b   string
+		titles bool
+		same   bool
+	}{
+		"the same command":             {call("1", `"title":"t","rawInput":{"command":"x","description":"d"}`), call("2", `"title":"u","rawInput":{"command":"x","description":"e"}`), false, true},
+		"the same command elsewhere":   {call("1", `"rawInput":{"command":"x","cwd":"/a"}`), call("2", `"rawInput":{"command":"x","cwd":"/b"}`), false, false},
+		"commands in the title":        {call("1", `"title":"rm a"`), call("2", `"title":"rm b"`), true, false},
+		"the same one in the title":    {call("1", `"title":"rm a"`), call("2", `"title":"rm a"`), true, true},
+		"titles that say nothing":      {call("1", `"title":"run a command"`), call("2", `"title":"run a command"`), false, false},
+		"a tool of which less is told": {call("1", `"title":"t","rawInput":{}`), call("2", `"title":"t","rawInput":{}`), false, false},
+		"the same change":              {call("1", `"content":[{"type":"diff","path":"/a","newText":"x"}]`), call("2", `"content":[{"type":"diff","path":"/a","newText":"x"}]`), false, true},
+		"another change":               {call("1", `"content":[{"type":"diff","path":"/a","newText":"x"}]`), call("2", `"content":[{"type":"diff","path":"/a","newText":"y"}]`), false, false},
+	} {
+		d := &desk{session: &session{cfg: Config{Quirks: Quirks{Titles: c.titles}}}}
+		detail := func(s string) string {
+			p, err := decode[permission]([]byte(s))
+			must(t, err)
+			return d.detail(p)
+		}
+		if a, b := detail(c.a), detail(c.b); (a == b) != c.same {
+			t.Errorf("%s: %q and %q", name, a, b)
 		}
 	}
 }
@@ -190,7 +221,7 @@ func FuzzLine(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if p, err := decode[permission](b); err == nil {
-			q := p.question(request{id: "1", params: b})
+			q := p.question(request{id: "1", params: b}, (&desk{session: &session{}}).detail(p))
 			p.choose(chat.Answer{Effect: chat.EffectAllow})
 			p.answers(q, chat.Answer{Option: "x"})
 		}

@@ -41,6 +41,7 @@ func (d *desk) startOwn(ctx context.Context, params json.RawMessage) bool {
 		host, end = nowhere{}, func(error) {}
 	}
 	o := &own{turn: newTurn(d.session.conn.ctx, host, d.session.cfg.Quirks, d.log), end: end, over: make(chan struct{})}
+	o.turn.begin()
 	d.mu.Lock()
 	// A person may have been faster, or the agent has given up waiting.
 	free := d.turn == nil && d.own == nil && ctx.Err() == nil

@@ -27,6 +27,8 @@ type Quirks struct {
 	// in a state that its model refuses: the session is loaded anew before the
 	// next one.
 	Reloads bool
+	// Titles says that the title of a command is the command itself.
+	Titles bool
 	// Drains says that the agent asks, between two tools, for words that came
 	// meanwhile.
 	Drains bool
@@ -86,6 +88,7 @@ func gemini() Config {
 			Lost:     []string{"Invalid session identifier", "No previous sessions found for this project"},
 			Noise:    []string{"[MODE_UPDATE] "},
 			Reloads:  true,
+			Titles:   true,
 			Terminal: []string{"--resume"},
 			Store: store{
 				Home: "GEMINI_CLI_HOME", Files: ".gemini/tmp/*/chats/session-*-$ID.json*", Minutes: true,

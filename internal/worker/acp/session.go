@@ -34,6 +34,7 @@ type session struct {
 	sums     sums
 	held     bool // a turn has ended well
 	doubted  bool // see Quirks.Reloads
+	entering bool // see enters
 }
 
 // id is the session id that the agent gave.
@@ -135,6 +136,7 @@ func (s *session) take(n updateNote) bool {
 	if n.SessionID != "" && s.native != "" && n.SessionID != s.native {
 		return false
 	}
+	shown := !s.entering
 	switch u := n.Update; u.Kind {
 	case "available_commands_update":
 		s.commands = nil
@@ -150,7 +152,7 @@ func (s *session) take(n updateNote) bool {
 	case "usage_update":
 		s.sums.take(u)
 	}
-	return true
+	return shown
 }
 
 // present exchanges the first words with the agent.
@@ -190,6 +192,8 @@ func (s *session) open(ctx context.Context) error {
 func (s *session) enter(ctx context.Context, id string, want chat.Settings) error {
 	limit, cancel := context.WithTimeoutCause(ctx, s.cfg.LoadTimeout, errLate)
 	defer cancel()
+	s.enters(true)
+	defer s.enters(false)
 	load := id != ""
 	ask, method, late := openSession{SessionID: id, Dir: s.spec.Workspace, Servers: []struct{}{}}, "session/new", chat.StartTimeout
 	if load {
@@ -220,6 +224,14 @@ func (s *session) enter(ctx context.Context, id string, want chat.Settings) erro
 		s.settle(limit)
 	}
 	return nil
+}
+
+// enters says whether what comes now belongs to no turn, because it may be
+// history.
+func (s *session) enters(now bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entering = now
 }
 
 // quiet is how long an agent that replays history after a load must have been

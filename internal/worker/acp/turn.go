@@ -21,12 +21,14 @@ type turn struct {
 	quirks Quirks
 	began  time.Time
 	log    *slog.Logger
+	begun  chan struct{} // closed when the prompt has been sent
 	done   chan struct{} // closed when the turn is over
 	asks   asks
 
 	mu      sync.Mutex // also keeps events in order
 	said    said
 	tools   map[string]chat.Tool
+	early   []update // what came before the prompt was known to be sent
 	waiting []*words
 	spent   spent
 	muted   bool // nothing new is shown any more
@@ -50,7 +52,7 @@ type said struct {
 func newTurn(ctx context.Context, host worker.Host, quirks Quirks, log *slog.Logger) *turn {
 	t := &turn{
 		host: host, ctx: context.WithoutCancel(ctx), began: time.Now(), log: log, quirks: quirks,
-		tools: map[string]chat.Tool{}, done: make(chan struct{}),
+		tools: map[string]chat.Tool{}, begun: make(chan struct{}), done: make(chan struct{}),
 	}
 	t.asks.ctx, t.asks.stop = context.WithCancel(ctx)
 	return t
@@ -128,10 +130,35 @@ func (t *turn) verdict(reason string) error {
 	return nil
 }
 
-// take turns an update into events.
+// begin is called when the prompt has been sent, and shows what has come since.
+func (t *turn) begin(events ...chat.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, e := range events {
+		t.emitLocked(e)
+	}
+	close(t.begun)
+	for _, u := range t.early {
+		t.show(u)
+	}
+	t.early = nil
+}
+
+// take turns an update into events. An agent may answer before we know that it
+// was asked.
 func (t *turn) take(u update) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	select {
+	case <-t.begun:
+		t.show(u)
+	default:
+		t.early = append(t.early, u)
+	}
+}
+
+// show is take for one after the other. t.mu is held.
+func (t *turn) show(u update) {
 	t.spend(u.Meta.Usage)
 	switch u.Kind {
 	case "agent_message_chunk":

@@ -50,7 +50,7 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 	if err != nil {
 		return w.ended(ctx, t, nil, err)
 	}
-	t.emit(chat.Event{Kind: chat.EventSent})
+	t.begin(chat.Event{Kind: chat.EventSent})
 	raw, err := w.session.conn.wait(ctx, answer)
 	if ctx.Err() != nil && !errors.Is(err, errGone) && !settled(err) {
 		w.cancel(t, answer)
