@@ -53,7 +53,6 @@ type fakeMessage struct {
 type fakeReply struct {
 	reply, message string
 	answers        [][]string
-	rejected       bool
 }
 
 // Variables that the stand-in reads.

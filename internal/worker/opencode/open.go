@@ -107,7 +107,7 @@ func openError(ctx context.Context, s *server, err error) error {
 	case errors.As(err, &no) && no.unknown():
 		return chat.E(chat.NoSession, "", err)
 	case errors.As(err, &no):
-		return no.failure.asError(no)
+		return no.asError(no)
 	}
 	return chat.E(chat.Protocol, "", err)
 }

@@ -122,7 +122,7 @@ func (r *run) answered(ctx context.Context, err error) (over bool, _ error) {
 		}
 		return false, nil
 	case errors.As(err, &no):
-		return true, r.ending(no.failure.asError(no))
+		return true, r.ending(no.asError(no))
 	}
 	// The connection broke. Whether the request was taken, the session tells.
 	r.Worker.log.WarnContext(ctx, "request not answered", "err", err)

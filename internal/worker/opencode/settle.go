@@ -65,12 +65,12 @@ func (r *run) review(ms []message) (last info) {
 			continue
 		}
 		last = m.Info
-		r.turn.message(m.Info, false)
+		r.message(m.Info, false)
 		if m.Info.Role != roleAssistant {
 			continue
 		}
 		for _, p := range m.Parts {
-			r.turn.part(p)
+			r.part(p)
 		}
 	}
 	return last

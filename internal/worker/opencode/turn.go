@@ -41,6 +41,7 @@ type turn struct {
 
 	mark    string // the newest message before the turn
 	sent    bool   // the prompt was reported as sent
+	begun   bool   // the prompt is in the session
 	busy    bool   // the agent has begun to work at it
 	quiet   bool   // nothing is shown any more: the turn was cancelled
 	check   bool   // it may be over: look
@@ -162,7 +163,9 @@ func (t *turn) message(i info, child bool) {
 	case child, i.ID <= t.mark: // of an earlier turn
 	case i.Role == roleUser:
 		t.wasSent()
-		t.stash = nil
+		if !t.begun { // what was told before is about an earlier turn
+			t.begun, t.stash = true, nil
+		}
 	case i.Role == roleAssistant:
 		t.busy = true
 		t.answers[i.ID] = figures{i, false}

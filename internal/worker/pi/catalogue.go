@@ -54,7 +54,7 @@ func (d *Driver) Sessions(_ context.Context, workspace string) ([]worker.Native,
 	}
 	slices.SortFunc(all, func(a, b worker.Native) int { return b.Used.Compare(a.Used) })
 	var out []worker.Native
-	real, err := filepath.EvalSymlinks(workspace)
+	path, err := filepath.EvalSymlinks(workspace)
 	if err != nil {
 		return nil, chat.E(chat.Invalid, "workspace", err)
 	}
@@ -62,7 +62,7 @@ func (d *Driver) Sessions(_ context.Context, workspace string) ([]worker.Native,
 		if len(out) == maxListed {
 			break
 		}
-		if n.Title, err = title(n.ID, real); err == nil {
+		if n.Title, err = title(n.ID, path); err == nil {
 			out = append(out, n)
 		}
 	}

@@ -93,11 +93,11 @@ func (c Config) folder(workspace string) (string, error) {
 		}
 		home = filepath.Join(env["HOME"], ".pi", "agent")
 	}
-	real, err := filepath.EvalSymlinks(workspace)
+	path, err := filepath.EvalSymlinks(workspace)
 	if err != nil {
 		return "", chat.E(chat.Invalid, "workspace", err)
 	}
-	name := strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimPrefix(real, "/"))
+	name := strings.NewReplacer("/", "-", `\`, "-", ":", "-").Replace(strings.TrimPrefix(path, "/"))
 	return filepath.Join(home, "sessions", "--"+name+"--"), nil
 }
 
