@@ -42,6 +42,30 @@ func (n *run) afford() error {
 	return n.excess(before, chat.Usage{})
 }
 
+// finishing is how long a turn beyond its budget may take to end by itself:
+// most agents tell what it took as the last thing.
+const finishing = time.Second
+
+// spent stops a turn that goes on beyond its budget. h.mu is held.
+func (h *host) spent() {
+	if err := h.run.excess(h.before, h.usage); err != nil {
+		stop := h.run.stop // after the end it does nothing
+		time.AfterFunc(finishing, func() { stop(err) })
+	}
+}
+
+// overdrawn tells of a turn that ended by itself, beyond its budget.
+func (n *run) overdrawn(e ending, usage chat.Usage) []chat.Reply {
+	n.host.mu.Lock()
+	before := n.host.before
+	n.host.mu.Unlock()
+	err := n.excess(before, usage)
+	if err == nil || e.reason == chat.OverBudget {
+		return nil
+	}
+	return []chat.Reply{n.words.notice(i18n.T(n.words.lang, "error.over_budget", "detail", chat.DetailOf(err)))}
+}
+
 // excess is the error that says which limit is reached; nil when none is. before
 // is what was used today, now what the turn has used so far.
 func (n *run) excess(before, now chat.Usage) error {

@@ -45,6 +45,21 @@ func TestTurnBeyondItsBudgetIsStoppedAndTold(t *testing.T) {
 	}
 }
 
+// Most agents tell what a turn took as the last thing.
+func TestTurnThatEndsBeyondItsBudgetIsToldAndWhole(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t, turn.Config{Budget: turn.Budget{TurnTokens: 1000}})
+		h.agent.Script(fake.Text("done"), spend(1001, 0))
+		tn, outs := h.say("work")
+		h.wantState(tn, chat.TurnSucceeded, "")
+		wantSaid(t, outs, "done", "1001 tokens in this turn, 1000 are allowed")
+		if tn, _ = h.say("remember the word plum"); tn.State != chat.TurnSucceeded {
+			t.Errorf("the next turn is %s", tn.State)
+		}
+		h.plum()
+	})
+}
+
 func TestDayWithoutBudgetStartsNothingAndKeepsWhatWaits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := build(t, turn.Config{Budget: turn.Budget{DayTokens: 1000}})

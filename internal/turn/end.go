@@ -167,6 +167,7 @@ func (n *run) lastWord(e ending, usage chat.Usage, tools int) (outs []chat.Out) 
 	if percent, tell := n.past.fills(n.session.ID, usage); tell && e.reason != chat.ContextFull {
 		rs = append(rs, n.words.filling(percent))
 	}
+	rs = append(rs, n.overdrawn(e, usage)...)
 	if len(rs) > 0 {
 		rs[0].ReplyTo = n.turn.ReplyTo
 	}

@@ -51,9 +51,7 @@ func (h *host) Emit(_ context.Context, e chat.Event) error {
 	case chat.EventUsage:
 		if e.Usage != nil {
 			h.usage = *e.Usage
-			if err := h.run.excess(h.before, h.usage); err != nil {
-				h.run.stop(err)
-			}
+			h.spent()
 		}
 	case chat.EventText, chat.EventPlan, chat.EventThought:
 		h.acted = true
