@@ -24,6 +24,8 @@ func TestTheRealCodexKeepsTheContract(t *testing.T) {
 	for _, a := range plansOnly {
 		k.Mode[a] = "plan"
 	}
+	delete(k.Lacks, workertest.Halfway)
+	k.Say[workertest.Halfway] = "remember the word plum\nstream 250 10"
 	delete(k.Say, workertest.Questions)
 	k.Lacks[workertest.Questions] = "each of its questions takes one answer"
 	k.Other = chat.Settings{Model: lab.Small, Mode: "read-only", Effort: "high"}

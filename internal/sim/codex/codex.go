@@ -155,13 +155,19 @@ func (s *server) refuse(id json.RawMessage, why string) {
 // ask asks the client and returns where the answer comes; nil there means that
 // it was taken back.
 func (s *server) ask(method string, params object) (id int64, answer chan json.RawMessage) {
+	id, answer = s.expect()
+	s.say(object{"method": method, "id": id, "params": params})
+	return id, answer
+}
+
+// expect makes the id of a request, and where its answer comes.
+func (s *server) expect() (id int64, answer chan json.RawMessage) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	id = s.asked
 	s.asked++
 	answer = make(chan json.RawMessage, 1)
 	s.answers[id] = answer
-	s.mu.Unlock()
-	s.say(object{"method": method, "id": id, "params": params})
 	return id, answer
 }
 

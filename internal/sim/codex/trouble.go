@@ -117,6 +117,18 @@ func (n rogue) trouble(st script.Step) {
 		pause(n.over, 200*time.Millisecond)
 		n.tell("serverRequest/resolved", object{"requestId": id})
 		n.say("never mind")
+	case word == "bigask":
+		id, answer := s.expect()
+		s.raw(fmt.Appendf(nil, `{"method":"item/commandExecution/requestApproval","id":%d,"params":{"command":%q,"threadId":%q,"turnId":%q,"itemId":"big"}}`+"\n",
+			id, strings.Repeat("x", 3<<20), n.t.id, n.id))
+		select {
+		case result := <-answer:
+			if !bytes.Contains(result, []byte("decline")) {
+				breach("a request that could not be read was answered " + string(result))
+			}
+			n.say("denied")
+		case <-n.over:
+		}
 	case word == "permissions":
 		result, ok := n.put("item/permissions/requestApproval", object{
 			"itemId": n.item("call"), "cwd": n.t.kept.Dir, "reason": "to fetch", "permissions": object{"network": object{"enabled": true}, "fileSystem": nil},

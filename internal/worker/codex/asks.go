@@ -62,7 +62,11 @@ func (w listener) asked(id rpc.ID, p asked) {
 	if t == nil {
 		host, done := w.askedBy()
 		t = newTurn(w.srv.life, host, w.log)
-		t.sent, end = true, done
+		end = func(err error) {
+			t.hush()
+			t.cancel(nil)
+			done(err)
+		}
 	}
 	if !t.admit() {
 		w.srv.tasks.Go(func() { w.srv.asks.reply(id, p.no()) })

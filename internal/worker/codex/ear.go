@@ -54,6 +54,10 @@ func (s ear) Skipped(head []byte, size int64) {
 	if method == "" {
 		return
 	}
+	if id := idOf(head); id != "" && answerable(method) { // nobody can be shown it, and the agent waits
+		s.tasks.Go(func() { s.asks.reply(id, asked{method: method}.no()) })
+		return
+	}
 	for _, w := range s.all() {
 		if (listener{w}).skipped(method, head, size) {
 			return

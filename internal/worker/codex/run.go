@@ -166,22 +166,21 @@ func (r *run) completed(it item) {
 	}
 }
 
-// toolEnded reports the end of a tool and whether it ran.
-func (r *run) toolEnded(id string, failed bool) bool {
+// toolEnded reports the end of a tool.
+func (r *run) toolEnded(id string, failed bool) {
 	r.mu.Lock()
 	t, ok := r.tools[id]
 	delete(r.tools, id)
 	delete(r.files, id)
 	r.mu.Unlock()
 	if !ok {
-		return false
+		return
 	}
 	t.State = chat.ToolDone
 	if failed {
 		t.State = chat.ToolFailed
 	}
 	r.t.emit(chat.Event{Kind: chat.EventTool, Tool: &t})
-	return true
 }
 
 // closeTools ends the tools that were ended with their turn: the agent does not

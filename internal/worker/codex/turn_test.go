@@ -119,6 +119,15 @@ func TestLinesOverTheCapEndWhatTheyEnd(t *testing.T) {
 	}
 }
 
+func TestARequestOverTheCapIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *Config) { c.MaxLine = 1 << 20 }).open(t, nil)
+	h, err := workertest.Prompt(t, w, "bigask", workertest.Allow)
+	if err != nil || h.Text() != "denied" || len(h.Asked()) > 0 {
+		t.Errorf("%q, %v, %d asks", h.Text(), err, len(h.Asked()))
+	}
+}
+
 func TestALoginThatIsRefusedIsNotRepeated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil).open(t, nil)

@@ -3,7 +3,10 @@ package codex
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strings"
+
+	"cligate/internal/worker/rpc"
 )
 
 // object is a message in the making.
@@ -215,6 +218,17 @@ type limits struct {
 type limitWindow struct {
 	Used   float64 `json:"usedPercent"`
 	Resets int64   `json:"resetsAt"` // seconds
+}
+
+var requestID = regexp.MustCompile(`^\{"method":"[^"]*","id":(\d+|"[^"\\]*")[,}]`)
+
+// idOf finds a request's id in the beginning of it; empty when it is none.
+func idOf(head []byte) rpc.ID {
+	m := requestID.FindSubmatch(head)
+	if m == nil {
+		return ""
+	}
+	return rpc.ID(m[1])
 }
 
 // valueOf finds the first text member of that name in the beginning of a
