@@ -19,6 +19,7 @@ type run struct {
 	todo    []script.Step
 	files   []string // what came with them, by type
 	answer  string   // last text
+	after   string   // what the model says about the last tool when nothing else is to do
 	outcome object   // how it ends, when not by itself
 	big     int      // MiB of text in the result
 	double  bool     // a second, failed result follows
@@ -104,6 +105,10 @@ func (r *run) play(ctx context.Context) {
 			r.begin(more)
 			r.todo = append(r.todo, rest...)
 		}
+		if r.after != "" && len(r.todo) == 0 && ctx.Err() == nil {
+			r.say(r.after)
+		}
+		r.after = ""
 	}
 }
 

@@ -124,8 +124,8 @@ func (r *run) shell(ctx context.Context, command string, asks bool) {
 		return
 	}
 	r.toolResult(use, out, err != nil)
-	if asked && len(r.todo) == 0 {
-		r.say("ran: " + strings.TrimSpace(out))
+	if asked {
+		r.after = "ran: " + strings.TrimSpace(out)
 	}
 }
 
@@ -149,9 +149,7 @@ func (r *run) allowed(ctx context.Context, tool, use string, input object) bool 
 	}
 	if v.Behavior != "allow" {
 		r.toolResult(use, v.Message, true)
-		if len(r.todo) == 0 {
-			r.say("denied: " + v.Message)
-		}
+		r.after = "denied: " + v.Message
 		return false
 	}
 	return true
