@@ -255,7 +255,7 @@ func (a *Adapter) message(r *http.Request, kind chat.MessageKind, key string) (c
 	if !known {
 		return chat.Message{}, chat.E(chat.Denied, "", nil)
 	}
-	if who.Lang == "" {
+	if who.Lang == "" && r.Header.Get("Accept-Language") != "" { // else the configured one
 		who.Lang = api.Lang(r)
 	}
 	id := r.PathValue("chat")
