@@ -108,8 +108,8 @@ func (d *Driver) transcripts(workspace string) (string, error) {
 		}
 		base = filepath.Join(home, ".claude")
 	}
-	if real, err := filepath.EvalSymlinks(workspace); err == nil {
-		workspace = real
+	if resolved, err := filepath.EvalSymlinks(workspace); err == nil {
+		workspace = resolved
 	}
 	return filepath.Join(base, "projects", notInName.ReplaceAllString(workspace, "-")), nil
 }
@@ -127,8 +127,8 @@ func title(file, workspace string) (words string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	if real, err := filepath.EvalSymlinks(workspace); err == nil {
-		workspace = real
+	if resolved, err := filepath.EvalSymlinks(workspace); err == nil {
+		workspace = resolved
 	}
 	begun := false
 	for line := range bytes.Lines(head) {

@@ -42,7 +42,7 @@ func newRun(ctx context.Context, host worker.Host, log *slog.Logger) *run {
 
 // emit reports e, unless the turn was cancelled.
 func (r *run) emit(e chat.Event) {
-	if r.quiet.Load() && !(e.Tool != nil && e.Tool.State != chat.ToolRunning) { // a tool that is shown is shown to end
+	if r.quiet.Load() && (e.Tool == nil || e.Tool.State == chat.ToolRunning) { // a tool that is shown is shown to end
 		return
 	}
 	if err := r.host.Emit(r.ctx, e); err != nil && r.ctx.Err() == nil {
