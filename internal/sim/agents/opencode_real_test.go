@@ -17,5 +17,9 @@ func TestTheRealOpencodeKeepsTheContract(t *testing.T) {
 		return opencode.New(opencode.Config{Command: l.Command, Env: l.Env}, l.Starter, l.Log)
 	})
 	k.Other.Mode, k.Other.Effort = "plan", "high"
+	k.Say[workertest.Halfway] = "remember the word plum\nstream 250 10"
+	delete(k.Lacks, workertest.Halfway)
+	delete(k.Say, workertest.FailContext)
+	k.Lacks[workertest.FailContext] = "it makes room by itself, and goes on"
 	workertest.Run(t, k)
 }

@@ -17,5 +17,7 @@ func TestTheRealPiKeepsTheContract(t *testing.T) {
 		return pi.New(pi.Config{Command: l.Command, Env: l.Env}, l.Starter, l.Log)
 	})
 	k.Other.Effort = "high"
+	k.Say[workertest.Halfway] = "remember the word plum\nstream 250 10"
+	delete(k.Lacks, workertest.Halfway)
 	workertest.Run(t, k)
 }

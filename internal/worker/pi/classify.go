@@ -31,6 +31,7 @@ var phrases = []phrase{
 	{"unauthorized", chat.LoggedOut},
 	{"authentication", chat.LoggedOut},
 	{"model not found", chat.ModelUnknown},
+	{"no models match", chat.ModelUnknown},
 	{"model_not_found", chat.ModelUnknown},
 	{"quota", chat.Quota},
 	{"billing", chat.Quota},

@@ -139,7 +139,7 @@ func (d *Driver) Open(ctx context.Context, s worker.Spec) (worker.Worker, error)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, chat.E(late, "", errors.New("the agent was not ready in time")))
 	defer cancel()
-	p, err := d.launch(ctx, s.Workspace, "--mode", "rpc", "--session", file)
+	p, err := d.launch(ctx, s.Workspace, arguments(file, s)...)
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +150,18 @@ func (d *Driver) Open(ctx context.Context, s worker.Spec) (worker.Worker, error)
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
+}
+
+// arguments is the command line for a session.
+func arguments(file string, s worker.Spec) []string {
+	args := []string{"--mode", "rpc", "--session", file}
+	if s.Model != "" {
+		args = append(args, "--model", s.Model)
+	}
+	if s.Effort != "" {
+		args = append(args, "--thinking", s.Effort)
+	}
+	return args
 }
 
 // file is the file of a session: the one that is named, which must be there, or

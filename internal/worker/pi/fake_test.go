@@ -48,7 +48,7 @@ func fakeMain(args []string) {
 		fmt.Println("0.73.1")
 		return
 	}
-	if len(args) != 4 || args[0] != "--mode" || args[1] != "rpc" || args[2] != "--session" || !filepath.IsAbs(args[3]) {
+	if len(args) < 4 || args[0] != "--mode" || args[1] != "rpc" || args[2] != "--session" || !filepath.IsAbs(args[3]) {
 		fmt.Fprintln(os.Stderr, "Unknown option:", args)
 		os.Exit(1)
 	}
@@ -58,6 +58,22 @@ func fakeMain(args []string) {
 	}
 	f := &fake{out: bufio.NewWriter(os.Stdout), file: args[3], model: "large", level: "medium", dialogs: map[string]chan map[string]any{}}
 	f.load()
+	for i := 4; i+1 < len(args); i += 2 {
+		switch value := strings.TrimPrefix(args[i+1], "mock/"); args[i] {
+		case "--model":
+			if value == "large" || value == "small" { // any other is taken for the one that it has
+				f.model = value
+				f.entries = append(f.entries, object{"type": "model_change", "provider": "mock", "modelId": value})
+			}
+		case "--thinking":
+			f.level = value
+		default:
+			f.breach("an unknown option %s", args[i])
+		}
+	}
+	if f.model == "small" {
+		f.level = "off"
+	}
 	in := bufio.NewReader(os.Stdin)
 	for {
 		line, err := in.ReadBytes('\n')
@@ -177,25 +193,8 @@ func (f *fake) command(c map[string]any) {
 		yes(object{"models": []object{modelOf("large"), modelOf("small"), {"id": "small", "provider": "other"}}})
 	case "get_commands":
 		yes(object{"commands": []object{{"name": "hello", "description": "an extension's", "source": "extension"}}})
-	case "set_model":
-		if c["provider"] != "mock" {
-			no("Model not found: " + fmt.Sprint(c["provider"], "/", c["modelId"]))
-			return
-		}
-		f.mu.Lock()
-		f.model = fmt.Sprint(c["modelId"])
-		f.entries = append(f.entries, object{"type": "model_change", "provider": "mock", "modelId": f.model})
-		f.keep()
-		f.mu.Unlock()
-		yes(modelOf(f.model))
-	case "set_thinking_level":
-		f.mu.Lock()
-		f.level = fmt.Sprint(c["level"])
-		if f.model == "small" {
-			f.level = "off"
-		}
-		f.mu.Unlock()
-		f.say(object{"type": "thinking_level_changed", "level": f.level})
+	case "set_model", "set_thinking_level":
+		f.breach("%s changes the user's own defaults", kind)
 		yes(nil)
 	case "prompt":
 		f.prompt(c, yes, no)

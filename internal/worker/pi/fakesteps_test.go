@@ -51,12 +51,16 @@ func (g *going) step(verb, rest string) error {
 		return g.say1(g.recall())
 	case "think":
 		return g.stream("thinking", []string{"I ", "think: " + rest}, 0)
-	case "stream":
+	case "stream", "burst":
 		pieces := make([]string, number(rest, 200))
 		for i := range pieces {
 			pieces[i] = fmt.Sprintf("tick %d ", i)
 		}
-		return g.stream("text", pieces, 10*time.Millisecond)
+		wait := 10 * time.Millisecond
+		if verb == "burst" {
+			wait = 0
+		}
+		return g.stream("text", pieces, wait)
 	case "model":
 		return g.say1("model: " + g.model + " effort: " + g.level)
 	case "seen":

@@ -110,6 +110,7 @@ type run struct {
 	name     string    // of the command
 	looking  string    // the question whether it is over that waits for its answer
 	aborting string    // likewise the abort
+	unheard  bool      // the abort was answered, and the turn goes on
 	over     bool      // the agent rests
 	stopping time.Time // when the turn was told to end; zero = it was not
 	strikes  int       // looks that found an agent that rests and has not worked
@@ -154,6 +155,9 @@ func (r *run) until(ctx context.Context) error {
 				return context.Cause(ctx)
 			}
 			r.check = true
+			if r.unheard {
+				r.abort(ctx)
+			}
 		case <-cancelled:
 			cancelled = nil
 			r.cancelTurn(ctx)
@@ -205,6 +209,11 @@ func (r *run) send(ctx context.Context, c object) error {
 func (r *run) cancelTurn(ctx context.Context) {
 	r.quiet = true
 	r.stopping, r.strikes = time.Now(), 0
+	r.abort(ctx)
+}
+
+func (r *run) abort(ctx context.Context) {
+	r.unheard = false
 	r.aborting = r.link.name()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.cfg.Grace)
 	defer cancel()
@@ -268,11 +277,11 @@ func (r *run) seen(m message) {
 		r.over = r.failed != nil || !r.stopping.IsZero()
 		return
 	}
-	if is.Streaming || is.Compacting || r.again && r.stopping.IsZero() || r.aborting != "" {
+	if is.Streaming || is.Compacting || r.again && r.stopping.IsZero() || r.aborting != "" || !r.taken {
 		r.strikes = 0
-		return
-	}
-	if !r.taken && r.stopping.IsZero() {
+		if is.Streaming && !r.stopping.IsZero() && r.aborting == "" {
+			r.unheard = true // the turn had not begun when it was told to end
+		}
 		return
 	}
 	r.strikes++

@@ -14,6 +14,7 @@ type steered struct {
 	mu      sync.Mutex
 	over    bool
 	waiting []chan error // in the order in which they were sent
+	kept    int          // that the agent has said it keeps
 }
 
 func newSteered() *steered { return &steered{} }
@@ -45,15 +46,16 @@ func (s *steered) drop(ch chan error) {
 	}
 }
 
-// left takes how many the agent still keeps. The oldest go first; those that
-// it has just been given count from then on.
+// left takes how many words the agent keeps. It says so when it is given some,
+// and again when the model has got them; the oldest go first.
 func (s *steered) left(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.waiting) > n {
+	for ; s.kept > n && len(s.waiting) > 0; s.kept-- {
 		s.waiting[0] <- nil // has room for one
 		s.waiting = s.waiting[1:]
 	}
+	s.kept = n
 }
 
 // end says that the turn is over, and returns how many words came too late.

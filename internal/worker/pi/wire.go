@@ -112,6 +112,9 @@ func (m *modelInfo) name() string {
 	return m.Provider + "/" + m.ID
 }
 
+// is reports whether a name, with or without the provider, is this model's.
+func (m *modelInfo) is(name string) bool { return m.ID == name || m.name() == name }
+
 // state is the answer to get_state.
 type state struct {
 	Model      *modelInfo `json:"model"`

@@ -103,7 +103,8 @@ func (w *Worker) hear(m message) {
 	}
 }
 
-// greet waits until the agent is ready and applies the settings.
+// greet waits until the agent is ready, and checks that it uses the settings
+// that it was started with.
 func (w *Worker) greet(ctx context.Context, s chat.Settings) error {
 	limit := time.Until(deadline(ctx))
 	var is state
@@ -131,8 +132,11 @@ func (w *Worker) greet(ctx context.Context, s chat.Settings) error {
 		w.commands = append(w.commands, worker.Command{Name: c.Name, Help: c.Description})
 	}
 	w.mu.Unlock()
-	if _, err := w.Set(ctx, s); err != nil {
-		return w.startError(ctx, err)
+	if s.Model != "" && (is.Model == nil || !is.Model.is(s.Model)) {
+		return chat.E(chat.ModelUnknown, s.Model, fmt.Errorf("model %q became %q", s.Model, is.Model.name()))
+	}
+	if s.Effort != "" && is.Level != s.Effort { // the model has not all of them
+		w.log.InfoContext(ctx, "effort not as wished", "wished", s.Effort, "used", is.Level)
 	}
 	return nil
 }
@@ -198,92 +202,28 @@ func (w *Worker) Info() worker.Info {
 // compact is the one command that is no prompt for the agent.
 const compact = "compact"
 
-// Set implements worker.Worker. Both settings apply at once, to a running turn
-// from the next call of the model on.
-func (w *Worker) Set(ctx context.Context, s chat.Settings) (chat.Applied, error) {
+// Set implements worker.Worker. The agent can change both while it lives, but
+// then makes them the user's own defaults as well; so they are told to it when
+// it is started.
+func (w *Worker) Set(_ context.Context, s chat.Settings) (chat.Applied, error) {
 	if isClosed(w.gone) {
 		return "", w.crash()
 	}
 	if err := checkSettings(s); err != nil {
 		return "", err
 	}
-	if s.Model != "" {
-		if err := w.setModel(ctx, s.Model); err != nil {
-			return "", err
-		}
-	}
-	if s.Effort != "" {
-		if err := w.setEffort(ctx, s.Effort); err != nil {
-			return "", err
-		}
+	if s == (chat.Settings{}) {
+		return chat.AppliedNow, nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.turn != nil && s != (chat.Settings{}) {
-		return chat.AppliedNext, nil
+	if s.Model != "" && !slices.ContainsFunc(w.models, func(m modelInfo) bool { return m.is(s.Model) }) {
+		return "", chat.E(chat.ModelUnknown, s.Model, fmt.Errorf("model %q", s.Model))
 	}
-	return chat.AppliedNow, nil
-}
-
-// setModel finds a model by its name, with or without its provider.
-func (w *Worker) setModel(ctx context.Context, name string) error {
-	w.mu.Lock()
-	var found []modelInfo
-	for _, m := range w.models {
-		if m.name() == name {
-			found = []modelInfo{m}
-			break
-		}
-		if m.ID == name {
-			found = append(found, m)
-		}
+	if s.Effort != "" && s.Effort != "off" && s.Model == "" && w.model != nil && !w.model.Thinks {
+		return "", chat.E(chat.Invalid, "effort: off", fmt.Errorf("effort %q of %s", s.Effort, w.model.name()))
 	}
-	if len(found) > 1 && w.model != nil {
-		found = slices.DeleteFunc(found, func(m modelInfo) bool { return m.Provider != w.model.Provider })
-	}
-	w.mu.Unlock()
-	if len(found) != 1 {
-		return chat.E(chat.ModelUnknown, name, fmt.Errorf("%d models are named %q", len(found), name))
-	}
-	var is modelInfo
-	err := w.link.call(ctx, w.cfg.CallTimeout, object{"type": "set_model", "provider": found[0].Provider, "modelId": found[0].ID}, &is)
-	if err != nil {
-		return w.callError(chat.ModelUnknown, err)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.model = &is
-	return nil
-}
-
-// setEffort changes the effort. The agent takes what the model cannot do for
-// the nearest that it can, so it is asked afterwards.
-func (w *Worker) setEffort(ctx context.Context, effort string) error {
-	if err := w.link.call(ctx, w.cfg.CallTimeout, object{"type": "set_thinking_level", "level": effort}, nil); err != nil {
-		return w.callError(chat.Invalid, err)
-	}
-	var is state
-	if err := w.link.call(ctx, w.cfg.CallTimeout, object{"type": "get_state"}, &is); err != nil {
-		return w.callError(chat.Protocol, err)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.effort = is.Level
-	if is.Level != effort {
-		return chat.E(chat.Invalid, "effort: "+is.Level, fmt.Errorf("effort %q became %q", effort, is.Level))
-	}
-	return nil
-}
-
-func (w *Worker) callError(code chat.Code, err error) error {
-	var no *refusalError
-	switch {
-	case errors.As(err, &no):
-		return chat.E(code, shorten(no.text), err)
-	case errors.Is(err, errGone), errors.Is(err, errTorn):
-		return w.crash()
-	}
-	return err
+	return chat.AppliedReopen, nil
 }
 
 // leaveTime is how long an idle agent may take to leave by itself.
