@@ -3,6 +3,11 @@
 package agents
 
 import (
+	"bytes"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,7 +18,37 @@ import (
 
 func TestTheRealCopilotKeepsTheContract(t *testing.T) { //nolint:paralleltest // the agents are heavy
 	_, k := acpKit(t, "copilot", noSession)
+	delete(k.Say, workertest.Seen)
+	k.Lacks[workertest.Seen] = "it puts words of its own behind the user's"
 	workertest.Run(t, k)
+}
+
+// TestTheRealCopilotSeesPictures looks at what the model was sent.
+func TestTheRealCopilotSeesPictures(t *testing.T) { //nolint:paralleltest // the agents are heavy
+	l, k := acpKit(t, "copilot", noSession)
+	dir := l.Workspace(t)
+	w, err := k.Driver(t).Open(t.Context(), worker.Spec{Session: 1, Workspace: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	file := filepath.Join(dir, "photo.png")
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewRGBA(image.Rect(0, 0, 64, 64))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	in := workertest.Input("say seen")
+	in.Pieces[0].Files = []chat.FileRef{{ID: "1", Name: "photo.png", Path: file}}
+	if err := w.Prompt(t.Context(), in, workertest.NewHost(nil)); err != nil {
+		t.Fatal(err)
+	}
+	rs := l.Server.Requests()
+	if n := rs[len(rs)-1].Images; n != 1 {
+		t.Errorf("the model was sent %d pictures", n)
+	}
 }
 
 // TestTheRealCopilotPlans changes the mode: in another one the agent puts words

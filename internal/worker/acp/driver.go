@@ -85,7 +85,7 @@ func (d *Driver) present(ctx context.Context, dir string, s worker.Spec) (*Worke
 		return nil, presented{}, err
 	}
 	w := newWorker(ctx, d, p, s)
-	said, err := w.session.present(ctx)
+	said, err := (opening{w.session}).present(ctx)
 	if err != nil {
 		return nil, said, errors.Join(err, w.Close())
 	}
@@ -141,7 +141,7 @@ func (d *Driver) Open(ctx context.Context, s worker.Spec) (worker.Worker, error)
 		return nil, err
 	}
 	w := newWorker(ctx, d, p, s)
-	if err := w.session.open(ctx); err != nil {
+	if err := (opening{w.session}).open(ctx); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	d.learn(w.Info())

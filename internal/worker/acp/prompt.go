@@ -22,6 +22,13 @@ func (c Config) takes(said presented) takes {
 	}
 }
 
+// natively is what the agent takes without our help.
+func (s *session) natively() takes {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.takes
+}
+
 // Limits of what is sent natively: the model services behind the agents take
 // about that much.
 const (
@@ -34,9 +41,7 @@ const (
 // contents are an input as the agent takes it. Files that it does not take
 // natively are named in the text.
 func (s *session) contents(in chat.Input) ([]content, error) {
-	s.mu.Lock()
-	can := s.takes
-	s.mu.Unlock()
+	can := s.natively()
 	limits := attach.Limits{Side: pictureSide, Total: totalSize}
 	if can.pictures {
 		limits.Picture = pictureSize

@@ -111,7 +111,7 @@ func TestALateReplayIsNoAnswer(t *testing.T) {
 			}})
 		d := &Driver{cfg: Config{Name: "x", Command: "x"}.withDefaults(), log: newDiscard()}
 		w := newWorker(t.Context(), d, s, worker.Spec{NativeID: "s1", Workspace: "/w"})
-		must(t, w.session.open(t.Context()))
+		must(t, opening{w.session}.open(t.Context()))
 		h := workertest.NewHost(nil)
 		must(t, w.Prompt(t.Context(), ask("hi"), h))
 		if h.Text() != "new" || pings != 3 {

@@ -39,7 +39,7 @@ func TestRecordedTranscriptsAreUnderstood(t *testing.T) {
 					defer close(played)
 					perform(t, p, lines)
 				}()
-				if err := s.w.session.open(t.Context()); err != nil {
+				if err := (opening{s.w.session}).open(t.Context()); err != nil {
 					s.note("open: %v", err)
 				} else {
 					sc.play(t, s)

@@ -157,7 +157,7 @@ func openOn(t *testing.T, s *script, cfg Config, spec worker.Spec) (*Worker, err
 	spec.Workspace = "/w"
 	w := newWorker(t.Context(), d, s, spec)
 	t.Cleanup(func() { _ = w.Close() })
-	return w, w.session.open(t.Context())
+	return w, opening{w.session}.open(t.Context())
 }
 
 func mustOpen(t *testing.T, s *script, cfg Config) *Worker {

@@ -3,87 +3,68 @@ package acp
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
-	"strings"
+	"sync"
 
 	"cligate/internal/chat"
 	"cligate/internal/worker"
 )
 
-// choice is a value of a setting: what the agent calls it, and its name for
-// people. In Quirks it is an option of the agent's and the value to set.
-type choice struct{ ID, Name string }
-
-// menu is what a setting may be. Empty = the agent told nothing.
-type menu []choice
-
-// plain is how an id looks that people can type.
-var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$`)
-
-// shown is how people see a choice. Some agents name modes by an address, of
-// which the end is the name, and models by more than anybody could type.
-func (m menu) shown(c choice) string {
-	if i := strings.LastIndexByte(c.ID, '#'); i >= 0 && strings.Contains(c.ID, "://") && c.ID[i+1:] != "" {
-		return c.ID[i+1:]
-	}
-	if !plain.MatchString(c.ID) && c.Name != "" && m.named(c.Name) == 1 {
-		return c.Name
-	}
-	return c.ID
+// settings are those of a session: what they may be and what they are.
+type settings struct {
+	mu    sync.Mutex
+	menus menus
+	now   inUse
 }
 
-// named is how many have that name.
-func (m menu) named(name string) (n int) {
-	for _, c := range m {
-		if c.Name == name {
-			n++
-		}
+// inUse are the settings in use, by the agent's names.
+type inUse struct{ mode, model, effort string }
+
+// describe puts them into what is said of the agent.
+func (s *settings) describe(i *worker.Info) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := &s.menus
+	i.Model, i.Mode, i.Effort = m.models.look(s.now.model), m.modes.look(s.now.mode), m.efforts.look(s.now.effort)
+	i.Models, i.Modes, i.Efforts = m.models.list(), m.modes.list(), m.efforts.list()
+}
+
+// window is the context window of the model in use in tokens, 0 when the agent
+// does not tell it with its models.
+func (s *settings) window() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.menus.windows[s.now.model]
+}
+
+// own reports whether a model is the word for the agent's own choice.
+func (s *settings) own(model string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.menus.own(model)
+}
+
+// asking is the mode to begin in where nobody chose one.
+func (s *settings) asking() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.menus.asks(s.now.mode)
+}
+
+// change notes what is in use now.
+func (s *settings) change(to func(*inUse), options []configOption) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if to != nil {
+		to(&s.now)
 	}
-	return n
+	s.learnOptions(options)
 }
 
-// list is the menu as people see it.
-func (m menu) list() (out []string) {
-	for _, c := range m {
-		out = append(out, m.shown(c))
-	}
-	return out
-}
-
-// find returns the agent's name for what a person wishes. Of a menu that
-// nobody knows everything is tried.
-func (m menu) find(wish string) (id string, ok bool) {
-	for _, c := range m {
-		if c.ID == wish || m.shown(c) == wish {
-			return c.ID, true
-		}
-	}
-	return wish, len(m) == 0
-}
-
-// look is how people see the agent's name for something.
-func (m menu) look(id string) string {
-	for _, c := range m {
-		if c.ID == id {
-			return m.shown(c)
-		}
-	}
-	return m.shown(choice{ID: id})
-}
-
-// menus are what the agent offers, and how it takes a change.
-type menus struct {
-	modes, models, efforts menu
-	setMode, setModel      bool // by the protocol's own methods
-	// mode, model and effort are the configuration options that change them.
-	mode, model, effort string
-	windows             map[string]int64 // context window in tokens, by model
-}
-
-// learn takes in what an answer says about modes, models and options. s.mu is
-// held.
-func (s *session) learn(o opened) {
+// learn takes in what an answer says about modes, models and options.
+func (s *settings) learn(o opened) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	m := &s.menus
 	for _, x := range o.Modes.Available {
 		m.modes = m.modes.with(choice{x.ID, x.Name})
@@ -107,17 +88,9 @@ func (s *session) learn(o opened) {
 	s.learnOptions(o.Options)
 }
 
-// with adds a choice, once.
-func (m menu) with(c choice) menu {
-	if c.ID == "" || slices.ContainsFunc(m, func(x choice) bool { return x.ID == c.ID }) {
-		return m
-	}
-	return append(m, c)
-}
-
 // learnOptions takes in configuration options, the newer form of modes and
 // models, and the only one of efforts. s.mu is held.
-func (s *session) learnOptions(options []configOption) {
+func (s *settings) learnOptions(options []configOption) {
 	m := &s.menus
 	for _, o := range options {
 		current, _ := o.Current.(string)
@@ -156,36 +129,6 @@ func set(v *string, current string) {
 	}
 }
 
-// asks is the mode to begin in where nobody chose one: the agent's own, if
-// that asks; else the plain one, or the first that asks. Empty = the agent
-// offers none.
-func (m *menus) asks(current string) string {
-	switch {
-	case len(m.modes) == 0:
-		return ""
-	case current != "" && !worker.Unasked(current):
-		return current
-	}
-	for _, c := range m.modes {
-		if m.modes.shown(c) == "default" {
-			return c.ID
-		}
-	}
-	for _, c := range m.modes {
-		if !worker.Unasked(c.ID) {
-			return c.ID
-		}
-	}
-	return current
-}
-
-// own reports whether a model is the word for the agent's own choice, which
-// few agents know as a name.
-func (m *menus) own(model string) bool {
-	_, listed := m.models.find(model)
-	return model == "default" && (!listed || len(m.models) == 0)
-}
-
 // change is one call that changes a setting.
 type change struct {
 	method string
@@ -195,11 +138,8 @@ type change struct {
 	done   func(*inUse)
 }
 
-// inUse are the settings in use, by the agent's names.
-type inUse struct{ mode, model, effort string }
-
 // modeChange is the call that changes the mode.
-func (s *session) modeChange(wish string) (change, error) {
+func (s *settings) modeChange(wish string) (change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id, ok := s.menus.modes.find(wish)
@@ -216,7 +156,7 @@ func (s *session) modeChange(wish string) (change, error) {
 
 // modelChange is the call that changes the model. The session keeps its
 // context.
-func (s *session) modelChange(wish string) (change, error) {
+func (s *settings) modelChange(wish string) (change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id, ok := s.menus.models.find(wish)
@@ -235,7 +175,7 @@ func (s *session) modelChange(wish string) (change, error) {
 }
 
 // effortChange is the call that changes the reasoning effort.
-func (s *session) effortChange(wish string) (change, error) {
+func (s *settings) effortChange(wish string) (change, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	id, ok := s.menus.efforts.find(wish)
@@ -262,23 +202,19 @@ func (s *session) apply(ctx context.Context, c change) error {
 		return s.setError(ctx, err, c.code, c.what)
 	}
 	o, _ := decode[opened](raw)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.done != nil {
-		c.done(&s.now)
-	}
-	s.learnOptions(o.Options)
+	s.settings.change(c.done, o.Options)
 	return nil
 }
 
 // Set changes model, mode and effort of the live session. What the agent does
 // not offer costs nothing: it is found out before anything is changed.
 func (w *Worker) Set(ctx context.Context, s chat.Settings) (chat.Applied, error) {
+	has := &w.session.settings
 	applied, wishes := chat.AppliedNow, []struct {
 		wish   string
 		change func(string) (change, error)
-	}{{s.Mode, w.session.modeChange}, {s.Model, w.session.modelChange}, {s.Effort, w.session.effortChange}}
-	if w.session.ownModel(s.Model) { // a session without a wish has it
+	}{{s.Mode, has.modeChange}, {s.Model, has.modelChange}, {s.Effort, has.effortChange}}
+	if has.own(s.Model) { // a session without a wish has it
 		applied, wishes[1].wish = chat.AppliedReopen, ""
 	}
 	var changes []change

@@ -18,7 +18,7 @@ type words struct {
 // or when it asks for them; the protocol itself has none. It waits until the
 // agent has taken them, or the turn is over.
 func (w *Worker) Steer(ctx context.Context, in chat.Input) error {
-	injects := w.session.steers()
+	injects := w.session.natively().steering
 	if !injects && !w.session.cfg.Drains {
 		return chat.E(chat.Unsupported, "", errors.New("the agent has no way to steer a turn"))
 	}
@@ -36,12 +36,6 @@ func (w *Worker) Steer(ctx context.Context, in chat.Input) error {
 		return chat.E(chat.Unsupported, "", errors.New("only texts reach a running turn"))
 	}
 	return t.offer(ctx, &words{text: blocks[0].Text, taken: make(chan struct{})})
-}
-
-func (s *session) steers() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.takes.steering
 }
 
 // inject hands words to an agent that takes them at any time.

@@ -84,7 +84,7 @@ func (s *session) figures(t *turn, total *tokens) *chat.Usage {
 	default:
 		u.In, u.Out = total.In, total.Out
 	}
-	if w := s.window(); w > 0 && u.Window == 0 && u.Used > 0 {
+	if w := s.settings.window(); w > 0 && u.Window == 0 && u.Used > 0 {
 		u.Window = w
 	}
 	s.mu.Lock()
