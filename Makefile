@@ -40,12 +40,16 @@ test-agents: ## the real agent CLIs against a model server of our own; AGENTS=al
 		$(GO) test -p 1 -tags '$(TAGS) agents' -count=1 -timeout 30m ./internal/sim/agents/...
 
 .PHONY: record
-record: ## record the transcripts of the real Claude Code and Codex anew, and the golden files from them
+record: ## record the transcripts of the real Claude Code, Codex, opencode and pi anew, and the golden files from them
 	.ci/install-agents
 	PATH="$$(.ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -run 'TestRecord$$' ./internal/worker/claude -record
 	PATH="$$(.ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -run 'TestRecord$$' ./internal/worker/codex -record
+	PATH="$$(.ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -run 'TestRecord$$' ./internal/worker/opencode -record
+	PATH="$$(.ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -run 'TestRecord$$' ./internal/worker/pi -record
 	$(GO) test -tags $(TAGS) -count=1 -run Transcripts ./internal/worker/claude -update
 	$(GO) test -tags $(TAGS) -count=1 -run Transcripts ./internal/worker/codex -update
+	$(GO) test -tags $(TAGS) -count=1 -run Recorded ./internal/worker/opencode -update
+	$(GO) test -tags $(TAGS) -count=1 -run Recorded ./internal/worker/pi -update
 
 .PHONY: test-browser
 test-browser: ## the web chat in headless Chromium (needs .ci/install-browser)

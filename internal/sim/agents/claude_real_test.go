@@ -12,6 +12,7 @@ import (
 	"cligate/internal/chat"
 	"cligate/internal/sim/agents/lab"
 	"cligate/internal/worker"
+	"cligate/internal/worker/claude"
 	"cligate/internal/worker/workertest"
 )
 
@@ -72,4 +73,13 @@ func TestTheRealClaudeShowsItsPlan(t *testing.T) {
 	if q := a.Asked(); len(q) != 1 || q[0].Kind != chat.AskPlan || q[0].Detail != "1. look\n2. leap" {
 		t.Errorf("asked %+v", q)
 	}
+}
+
+func TestTheRealClaudeKeepsTheContract(t *testing.T) { //nolint:paralleltest // the agents are heavy
+	l := lab.New(t, "claude")
+	k := l.Kit(uuid.NewString(), func(*testing.T) worker.Driver {
+		return claude.New(claude.Config{Command: l.Command, Env: append(l.Env, "CLAUDE_CODE_MAX_RETRIES=1")}, l.Starter, l.Log)
+	})
+	k.Other.Mode, k.Other.Effort = "acceptEdits", "low"
+	workertest.Run(t, k)
 }

@@ -25,12 +25,9 @@ func (d *desk) permission(ctx context.Context, r request) (any, *rpcError) {
 		return cancelled, nil
 	}
 	q := p.question(r, d.detail(p))
-	a, err := t.ask(ctx, q)
-	switch {
-	case t.asks.ctx.Err() != nil:
+	a := t.ask(ctx, q)
+	if t.asks.closed() {
 		return cancelled, nil
-	case err != nil:
-		a = chat.Answer{Effect: chat.EffectDeny}
 	}
 	if q.Kind == chat.AskChoice && a.Effect != chat.EffectDeny {
 		return p.answers(q, a), nil
@@ -41,8 +38,8 @@ func (d *desk) permission(ctx context.Context, r request) (any, *rpcError) {
 	return p.choose(a), nil
 }
 
-// ask asks a person. ctx is the connection's: the question falls with it.
-func (t *turn) ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
+// ask asks a person; when nobody decides the answer is no. ctx is the connection's: the question falls with it.
+func (t *turn) ask(ctx context.Context, q chat.Question) chat.Answer {
 	select {
 	case <-t.begun: // nothing is shown before
 	case <-t.asks.ctx.Done():
@@ -51,7 +48,12 @@ func (t *turn) ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
 	defer cancel(nil)
 	stop := context.AfterFunc(ctx, func() { cancel(errGone) })
 	defer stop()
-	return t.host.Ask(asking, q)
+	a, err := t.host.Ask(asking, q)
+	if err != nil {
+		t.log.DebugContext(ctx, "nobody decided", "err", err)
+		return chat.Answer{Effect: chat.EffectDeny}
+	}
+	return a
 }
 
 // question is the permission request for a person. The agent's "always" is
@@ -62,7 +64,7 @@ func (p permission) question(r request, detail string) chat.Question {
 	}
 	q.Key = key(p.Call.ID, r)
 	if len(p.Call.Meta.Questions) > 0 {
-		q.Kind = chat.AskChoice
+		q.Kind, q.Detail = chat.AskChoice, "" // the questions say it all
 		for i, m := range p.Call.Meta.Questions {
 			query := chat.Query{ID: strconv.Itoa(i), Header: m.Header, Text: m.Question, Multi: m.Multi, Free: true}
 			for _, o := range m.Options {

@@ -17,11 +17,20 @@ type asks struct {
 	over bool
 }
 
+func newAsks(ctx context.Context) *asks {
+	a := &asks{}
+	a.ctx, a.stop = context.WithCancel(ctx)
+	return a
+}
+
+// closed reports whether the turn asks nothing any more.
+func (a *asks) closed() bool { return a.ctx.Err() != nil }
+
 // begin opens a question; false = the turn asks nothing any more.
 func (a *asks) begin(id string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.over || a.ctx.Err() != nil || a.open[id] {
+	if a.over || a.closed() || a.open[id] {
 		return false
 	}
 	if a.open == nil {

@@ -60,8 +60,8 @@ type formReply struct {
 
 // elicitation asks a person to fill in a form.
 func (d *desk) elicitation(ctx context.Context, r request) (any, *rpcError) {
-	e, err := decode[elicited](r.params)
-	if err != nil || e.Mode == "url" || len(e.Schema.Properties) == 0 {
+	e, _ := decode[elicited](r.params) // what cannot be read has no fields
+	if e.Mode == "url" || len(e.Schema.Properties) == 0 {
 		return formReply{Action: "decline"}, nil
 	}
 	t := d.asking(r)
@@ -71,11 +71,11 @@ func (d *desk) elicitation(ctx context.Context, r request) (any, *rpcError) {
 	f := e.form()
 	q := f.question
 	q.Key = key(e.Call, r)
-	a, err := t.ask(ctx, q)
-	if t.asks.ctx.Err() != nil {
+	a := t.ask(ctx, q)
+	if t.asks.closed() {
 		return formReply{Action: "cancel"}, nil
 	}
-	if err != nil || a.Effect == chat.EffectDeny {
+	if a.Effect == chat.EffectDeny {
 		return formReply{Action: "decline"}, nil
 	}
 	return f.fill(a), nil

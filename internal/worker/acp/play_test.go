@@ -99,7 +99,7 @@ func (p *player) act(ctx context.Context, act workertest.Act, seen map[string]in
 		return errors.New("400 please ensure that the number of function response parts is equal")
 	}
 	p.calls()
-	switch act { //nolint:exhaustive // the others are wild
+	switch act {
 	case workertest.Remember:
 		p.keep("remember plum", "kept")
 	case workertest.Recall:

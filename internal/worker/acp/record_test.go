@@ -51,8 +51,12 @@ func TestRecord(t *testing.T) { //nolint:paralleltest // one process at a time m
 					}
 				}
 				url := l.Server.URL()
+				user, err := os.UserHomeDir()
+				if err != nil {
+					t.Fatal(err)
+				}
 				tape := &tape{clean: strings.NewReplacer(l.Home, "/home/ann", work, "/home/ann/project",
-					filepath.Base(work), "project", url, "http://127.0.0.1:1", strings.TrimPrefix(url, "http://"), "127.0.0.1:1")}
+					filepath.Base(work), "project", url, "http://127.0.0.1:1", strings.TrimPrefix(url, "http://"), "127.0.0.1:1", user+"/", "/home/ann/")}
 				plain := d.start
 				d.start = func(ctx context.Context, s proc.Spec) (process, error) {
 					p, err := plain(ctx, s)
@@ -126,8 +130,31 @@ func brief(line string) string {
 	if !json.Valid([]byte(line)) {
 		return line
 	}
+	line = offers(line)
 	line = help.ReplaceAllString(line, `"description":"…"`)
 	return about.ReplaceAllString(line, `"<session_context>…</session_context>"`)
+}
+
+// offers keeps the names of an agent's commands only.
+func offers(line string) string {
+	var m map[string]any
+	if !strings.Contains(line, `"availableCommands"`) || json.Unmarshal([]byte(line), &m) != nil {
+		return line
+	}
+	params, _ := m["params"].(map[string]any)
+	update, _ := params["update"].(map[string]any)
+	all, _ := update["availableCommands"].([]any)
+	for i, c := range all {
+		if entry, ok := c.(map[string]any); ok {
+			all[i] = map[string]any{"name": entry["name"], "description": "…"}
+		}
+	}
+	delete(update, "_meta")
+	short, err := json.Marshal(m)
+	if err != nil {
+		return line
+	}
+	return string(short)
 }
 
 var about = regexp.MustCompile(`"<session_context>(?:[^"\\]|\\.)*"`)

@@ -148,7 +148,7 @@ func (s *stage) tell(h *workertest.Host, err error) {
 	flush()
 	s.note("= %s %q", chat.CodeOf(err), chat.DetailOf(err))
 	i := s.w.Info()
-	s.note("mode %q model %q of %d modes, %d models, %d commands", i.Mode, i.Model, len(i.Modes), len(i.Models), len(i.Commands))
+	s.note("mode %q model %q of %d modes, %d models", i.Mode, i.Model, len(i.Modes), len(i.Models))
 }
 
 // spec is what the scenario's worker is opened with.

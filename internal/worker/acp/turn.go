@@ -23,7 +23,7 @@ type turn struct {
 	log    *slog.Logger
 	begun  chan struct{} // closed when the prompt has been sent
 	done   chan struct{} // closed when the turn is over
-	asks   asks
+	asks   *asks
 
 	mu      sync.Mutex // also keeps events in order
 	said    said
@@ -51,10 +51,9 @@ type said struct {
 
 func newTurn(ctx context.Context, host worker.Host, quirks Quirks, log *slog.Logger) *turn {
 	t := &turn{
-		host: host, ctx: context.WithoutCancel(ctx), began: time.Now(), log: log, quirks: quirks,
+		host: host, ctx: context.WithoutCancel(ctx), began: time.Now(), log: log, quirks: quirks, asks: newAsks(ctx),
 		tools: map[string]chat.Tool{}, begun: make(chan struct{}), done: make(chan struct{}),
 	}
-	t.asks.ctx, t.asks.stop = context.WithCancel(ctx)
 	return t
 }
 
@@ -261,7 +260,7 @@ func (t *turn) decided(c toolCall, allowed bool) {
 	if !allowed {
 		c.Status = "failed"
 	}
-	if old, known := t.tools[c.ID]; known && (allowed || old.State != chat.ToolRunning) {
+	if old, known := t.tools[c.ID]; known && old.State != chat.ToolRunning {
 		return
 	}
 	t.tool(c)

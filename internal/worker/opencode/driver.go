@@ -27,6 +27,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -43,6 +44,7 @@ var _ worker.Driver = (*Driver)(nil)
 type Driver struct {
 	cfg   Config
 	start func(ctx context.Context, s proc.Spec) (process, error)
+	wire  func() http.RoundTripper // the way to a server
 	log   *slog.Logger
 	pool  pool
 }
@@ -56,7 +58,7 @@ func New(cfg Config, starter *proc.Starter, log *slog.Logger) *Driver {
 		}
 		return p, nil
 	}
-	return &Driver{cfg: cfg.withDefaults(), log: log, start: start, pool: pool{tenants: map[string]*lease{}}}
+	return &Driver{cfg: cfg.withDefaults(), log: log, start: start, wire: loopback, pool: pool{tenants: map[string]*lease{}}}
 }
 
 // probeTimeout bounds the question for the version.

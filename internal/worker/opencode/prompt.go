@@ -41,7 +41,7 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 	cancel()
 	t.closeText()
 	t.closeTools()
-	if u := t.usage(w.known.models); u != (chat.Usage{}) {
+	if u := t.usage(w.known.models); u.In > 0 || u.Out > 0 {
 		u.Took = time.Since(t.began).Round(time.Millisecond)
 		t.emit(chat.Event{Kind: chat.EventUsage, Usage: &u})
 	}

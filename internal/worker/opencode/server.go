@@ -76,7 +76,7 @@ func (d *Driver) startServer(ctx context.Context, dir string) (*server, error) {
 		<-p.Done()
 		cancel()
 	})
-	if err := s.ready(ctx, said, password, d.cfg.CallTimeout); err != nil {
+	if err := s.ready(ctx, said, func(address string) *api { return newAPI(address, password, d.cfg.CallTimeout, d.wire()) }); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (d *Driver) startServer(ctx context.Context, dir string) (*server, error) {
 
 // ready waits for the server's address and makes sure that it is the one that
 // was asked for: on this machine, and closed to whoever lacks the password.
-func (s *server) ready(ctx context.Context, said <-chan string, password string, limit time.Duration) error {
+func (s *server) ready(ctx context.Context, said <-chan string, reach func(address string) *api) error {
 	var address string
 	select {
 	case address = <-said:
@@ -97,7 +97,7 @@ func (s *server) ready(ctx context.Context, said <-chan string, password string,
 	if !onLoopback(address) {
 		return chat.E(chat.Protocol, "", fmt.Errorf("the server listens on %q", address))
 	}
-	s.api = newAPI(address, password, limit)
+	s.api = reach(address)
 	var health struct {
 		Version string `json:"version"`
 	}

@@ -14,6 +14,7 @@ const (
 	fewMessages  = 4
 	manyMessages = 100 // when events were missed
 
+	restUntold     = time.Second      // the answer is finished, and the stream has not said so
 	restAfterError = time.Second      // an error was told, and nothing came of it
 	restAfterStop  = 2 * time.Second  // the turn may not have begun when it was stopped
 	restAtMost     = 30 * time.Second // the server may still be getting ready
@@ -49,12 +50,12 @@ func (r *run) settle(ctx context.Context) (over bool, _ error) {
 		return false, nil
 	}
 	r.missed = false
+	r.drain()
 	last := r.review(ms)
-	if last.done() {
-		r.drain()
+	if last.done() && (r.idled || r.rested() > restUntold) {
 		return true, r.outcome(last)
 	}
-	return r.rest()
+	return r.rest(last)
 }
 
 // review takes messages as they now are, and returns the turn's last one.
@@ -71,6 +72,9 @@ func (r *run) review(ms []message) (last info) {
 		}
 		for _, p := range m.Parts {
 			r.part(p)
+			if shown := r.parts[p.ID]; shown != nil {
+				shown.holed = true // what the stream still has of it is known
+			}
 		}
 	}
 	return last
@@ -87,19 +91,27 @@ func (r *run) outcome(last info) error {
 // errFailed says that the agent itself reported the failure.
 var errFailed = errors.New("the agent reported a failure")
 
-// rest decides about a session that rests although no answer is finished.
-func (r *run) rest() (over bool, _ error) {
-	r.strikes++
-	now := time.Now()
+// rested is for how long the session has been seen to rest.
+func (r *run) rested() time.Duration {
 	if r.resting.IsZero() {
-		r.resting = now
+		return 0
 	}
-	rested := now.Sub(r.resting)
+	return time.Since(r.resting)
+}
+
+// rest decides about a session that rests although no answer is finished, or
+// although the stream has not told the end of it.
+func (r *run) rest(last info) (over bool, _ error) {
+	r.strikes++
+	if r.resting.IsZero() {
+		r.resting = time.Now()
+	}
+	rested := r.rested()
 	if !r.accepted {
 		return false, nil
 	}
 	switch {
-	case r.strikes < 2:
+	case r.strikes < 2, last.done():
 	case !r.stopping.IsZero():
 		return r.busy || rested > restAfterStop, nil
 	case r.stash != nil && rested > restAfterError:

@@ -44,6 +44,7 @@ type turn struct {
 	begun   bool   // the prompt is in the session
 	busy    bool   // the agent has begun to work at it
 	quiet   bool   // nothing is shown any more: the turn was cancelled
+	idled   bool   // the stream has told its end
 	check   bool   // it may be over: look
 	missed  bool   // events may have been missed
 	giveUp  error  // the turn is to end with this
@@ -126,6 +127,7 @@ func (t *turn) state(h heard) {
 	switch {
 	case h.kind == "session.idle":
 		t.check = true
+		t.idled = t.begun
 	case h.kind == hearMissed:
 		t.check, t.missed = true, true
 		for _, p := range t.parts {
@@ -138,7 +140,7 @@ func (t *turn) state(h heard) {
 	case h.Status.Type == "retry":
 		t.again(h.Status)
 	case h.Status.Type == "busy":
-		t.busy, t.stash = true, nil
+		t.busy, t.idled, t.stash = true, false, nil
 	}
 }
 

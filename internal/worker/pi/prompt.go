@@ -38,7 +38,7 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 	cancel()
 	t.closeText()
 	t.closeTools()
-	if t.usage != (chat.Usage{}) {
+	if t.usage.In > 0 || t.usage.Out > 0 {
 		t.usage.Took = time.Since(t.began).Round(time.Millisecond)
 		t.usage.Window = w.window()
 		t.emit(chat.Event{Kind: chat.EventUsage, Usage: &t.usage})
@@ -285,6 +285,9 @@ func (r *run) seen(m message) {
 		return
 	}
 	r.strikes++
+	if r.stop == "error" && r.strikes < 2 && r.stopping.IsZero() {
+		return // it may be about to say that it tries again
+	}
 	if r.worked || r.strikes >= looks {
 		r.pending = is.Pending
 		r.over = true
