@@ -23,7 +23,10 @@ type Config struct {
 	CallTimeout   time.Duration // for one small request; 0 = 10 s
 	// Grace is how long the agent may take to end a cancelled turn before its
 	// process is ended, or left if others use it; 0 = 2 s.
-	Grace   time.Duration
+	Grace time.Duration
+	// Silence is how long a turn may say nothing before the agent is asked
+	// whether it still runs; 0 = 1 min.
+	Silence time.Duration
 	MaxLine int // cap of one line of output in bytes; 0 = proc.MaxLine
 }
 
@@ -38,6 +41,7 @@ func (c Config) Validate() error {
 		{"resume timeout", c.ResumeTimeout},
 		{"call timeout", c.CallTimeout},
 		{"grace", c.Grace},
+		{"silence", c.Silence},
 	} {
 		if d.v < 0 {
 			errs = append(errs, fmt.Errorf("%s %v is negative", d.name, d.v))
@@ -61,6 +65,7 @@ func (c Config) withDefaults() Config {
 		{&c.ResumeTimeout, 90 * time.Second},
 		{&c.CallTimeout, 10 * time.Second},
 		{&c.Grace, 2 * time.Second},
+		{&c.Silence, time.Minute},
 	} {
 		if *d.v == 0 {
 			*d.v = d.def

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cligate/internal/chat"
@@ -24,6 +25,8 @@ type run struct {
 	begun chan struct{} // closed when the agent's id of it is known
 	done  chan struct{} // closed when the agent has ended it
 	err   error         // its end; written before done is closed
+	once  sync.Once     // closes done
+	heard atomic.Int64  // how much was told about it
 
 	answer answer
 	failed turnError // the last failure that was final
@@ -77,6 +80,7 @@ func (r *run) bind(id string) {
 
 // note takes what is told about the run.
 func (r *run) note(method string, n note) {
+	r.heard.Add(1)
 	<-r.sent // the request was written: whoever wrote it is about to say so
 	switch method {
 	case onText:
@@ -227,6 +231,14 @@ func (r *run) finish(info turnInfo) {
 		return
 	}
 	r.say(r.answer.finish())
+	if info.Status == turnFailed && info.Error == nil {
+		info.Error = &r.failed
+	}
+	r.once.Do(func() { r.over(info) })
+}
+
+// over notes how the turn ended. It is called once.
+func (r *run) over(info turnInfo) {
 	r.t.mu.Lock()
 	r.t.usage.Took += time.Duration(info.Took) * time.Millisecond
 	r.t.usage.Model = r.w.Info().Model
@@ -234,11 +246,7 @@ func (r *run) finish(info turnInfo) {
 	switch info.Status {
 	case turnCompleted:
 	case turnFailed:
-		e := r.failed
-		if info.Error != nil {
-			e = *info.Error
-		}
-		r.err = e.failure(r.w.srv.limitEnds(), time.Now())
+		r.err = info.Error.failure(r.w.srv.limitEnds(), time.Now())
 	case turnInterrupted:
 		r.err = chat.E(chat.Stopped, "", errors.New("the agent ended the turn"))
 	default:

@@ -7,12 +7,7 @@ import (
 
 // await waits for the end of a turn, whoever ends it.
 func (r *run) await() error {
-	select {
-	case <-r.done:
-	case <-r.w.srv.gone:
-	case <-r.w.done:
-	case <-r.t.ctx.Done():
-	}
+	r.watch()
 	switch {
 	case isClosed(r.done): // its last words count
 		return r.err

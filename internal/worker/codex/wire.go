@@ -19,6 +19,8 @@ const (
 	doResume      = "thread/resume"
 	doUnsubscribe = "thread/unsubscribe"
 	doList        = "thread/list"
+	doRead        = "thread/read"
+	doTurns       = "thread/turns/list"
 	doTurn        = "turn/start"
 	doSteer       = "turn/steer"
 	doInterrupt   = "turn/interrupt"
@@ -89,6 +91,7 @@ const (
 	turnCompleted   turnStatus = "completed"
 	turnInterrupted turnStatus = "interrupted"
 	turnFailed      turnStatus = "failed"
+	turnRuns        turnStatus = "inProgress"
 )
 
 // turnError is why a turn failed, or a call of the model.
