@@ -28,6 +28,7 @@ type agentEntry struct {
 	// installed is a cheap look; nil = always there.
 	installed func() bool
 	extra     bool // never the default unless it is named
+	listed    bool // the operator's own: it has to be there
 	config    config.Agent
 }
 
@@ -124,7 +125,7 @@ func openAgents(cfg config.Config, s *proc.Starter, log *slog.Logger) ([]agentEn
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, agentEntry{name: m.Name, title: m.Name, driver: d, config: m.Agent, extra: true})
+		out = append(out, agentEntry{name: m.Name, title: m.Name, driver: d, config: m.Agent, extra: true, listed: true})
 	}
 	return out, safe(out)
 }

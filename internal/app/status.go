@@ -110,7 +110,7 @@ func agentChecks(as *agents, def string) []api.Check {
 		c := api.Check{Name: "agent " + e.name}
 		switch {
 		case chat.CodeOf(p.err) == chat.NotInstalled:
-			c.OK = e.name != def && !e.extra
+			c.OK = e.name != def && !e.listed
 			c.Detail = "not installed"
 			if p.traits.Hint != "" {
 				c.Detail += ". " + p.traits.Hint

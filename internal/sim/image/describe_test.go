@@ -112,9 +112,23 @@ func TestThePinnedAgentsAreTheOnesThatAreTested(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, after, ok := strings.Cut(string(ci), "claude_version=")
-	version, _, _ := strings.Cut(after, "\n")
-	if !ok || !strings.Contains(string(img), "@anthropic-ai/claude-code@"+version+" ") {
-		t.Errorf("the image does not pin claude-code %s", version)
+	pins := 0
+	for line := range strings.Lines(string(img)) {
+		_, pin, ok := strings.Cut(line, "pkg=")
+		if !ok {
+			continue
+		}
+		pins++
+		pin = strings.Fields(pin)[0]
+		at := strings.LastIndexByte(pin, '@')
+		if !slices.ContainsFunc(strings.Split(string(ci), "\n"), func(row string) bool {
+			f := strings.Fields(row)
+			return len(f) == 4 && f[2] == pin[:at] && f[3] == pin[at+1:]
+		}) {
+			t.Errorf("the image pins %s, which is not what is tested", pin)
+		}
+	}
+	if pins < 7 {
+		t.Errorf("the image pins %d agents", pins)
 	}
 }
