@@ -11,6 +11,9 @@ import (
 	"cligate/internal/worker"
 	"cligate/internal/worker/acp"
 	"cligate/internal/worker/claude"
+	"cligate/internal/worker/codex"
+	"cligate/internal/worker/opencode"
+	"cligate/internal/worker/pi"
 )
 
 // TestTheRealTableIsTheOneInTheDocuments asks the installed CLIs.
@@ -42,6 +45,12 @@ func probed(ctx context.Context, l *lab.Lab, name string) (t worker.Traits, err 
 	switch name {
 	case "claude":
 		return claude.New(claude.Config{Command: l.Command, Env: l.Env}, l.Starter, l.Log).Probe(ctx)
+	case "codex":
+		return codex.New(codex.Config{Command: l.Command, Env: l.Env}, l.Starter, l.Log).Probe(ctx)
+	case "opencode":
+		return opencode.New(opencode.Config{Command: l.Command, Env: l.Env}, l.Starter, l.Log).Probe(ctx)
+	case "pi":
+		return pi.New(pi.Config{Command: l.Command, Env: l.Env}, l.Starter, l.Log).Probe(ctx)
 	default:
 		cfg, _ := acp.Preset(name)
 		cfg.Command, cfg.Env = l.Command, append(cfg.Env, l.Env...)

@@ -14,6 +14,9 @@ import (
 	"cligate/internal/worker"
 	"cligate/internal/worker/acp"
 	"cligate/internal/worker/claude"
+	"cligate/internal/worker/codex"
+	"cligate/internal/worker/opencode"
+	"cligate/internal/worker/pi"
 	"cligate/internal/worker/workertest"
 )
 
@@ -38,6 +41,9 @@ type column struct {
 func columns() []column {
 	return []column{
 		{"claude", claude.Abilities()},
+		{"codex", codex.Abilities()},
+		{"opencode", opencode.Abilities()},
+		{"pi", pi.Abilities()},
 		{"gemini", announcing("gemini", worker.Resume, worker.Images, worker.TakesOver)},
 		{"qwen", announcing("qwen", worker.Resume, worker.Images, worker.Catalogue, worker.TakesOver)},
 		{"copilot", announcing("copilot", worker.Resume, worker.Images, worker.Catalogue, worker.TakesOver)},

@@ -81,8 +81,8 @@ func New(cfg Config, starter *proc.Starter, log *slog.Logger) *Driver {
 // probeTimeout bounds each question that Probe asks.
 const probeTimeout = 10 * time.Second
 
-// abilities are what the agent can do through this driver.
-func abilities() worker.Abilities {
+// Abilities are what the agent can do through this driver.
+func Abilities() worker.Abilities {
 	return worker.Abilities{
 		worker.Resume, worker.Shared, worker.Interrupt, worker.Steer, worker.Replace, worker.Approvals,
 		worker.Questions, worker.Plans, worker.Models, worker.Modes, worker.Efforts, worker.Images, worker.Thoughts,
@@ -94,7 +94,7 @@ func abilities() worker.Abilities {
 // Probe implements worker.Driver.
 func (d *Driver) Probe(ctx context.Context) (worker.Traits, error) {
 	t := worker.Traits{
-		Agent: "codex", LoggedIn: true, Can: abilities(),
+		Agent: "codex", LoggedIn: true, Can: Abilities(),
 		Env: proc.EnvNames(d.cfg.env()...),
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, probeTimeout, chat.E(chat.StartTimeout, "", nil))

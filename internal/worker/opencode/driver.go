@@ -64,8 +64,8 @@ func New(cfg Config, starter *proc.Starter, log *slog.Logger) *Driver {
 // probeTimeout bounds the question for the version.
 const probeTimeout = 15 * time.Second
 
-// abilities are what the agent can do through this driver.
-func abilities() worker.Abilities {
+// Abilities are what the agent can do through this driver.
+func Abilities() worker.Abilities {
 	return worker.Abilities{
 		worker.Resume, worker.Shared, worker.Interrupt, worker.Approvals, worker.Questions, worker.Models, worker.Modes,
 		worker.Efforts, worker.Images, worker.Documents, worker.Thoughts, worker.Tokens, worker.Cost, worker.Window,
@@ -77,7 +77,7 @@ func abilities() worker.Abilities {
 // at: the agent brings models that need no login.
 func (d *Driver) Probe(ctx context.Context) (worker.Traits, error) {
 	t := worker.Traits{
-		Agent: "opencode", LoggedIn: true, Can: abilities(),
+		Agent: "opencode", LoggedIn: true, Can: Abilities(),
 		Env: proc.EnvNames(append(append([]string(nil), allowed...), d.cfg.Env...)...),
 	}
 	out, err := d.output(ctx, "--version")

@@ -70,9 +70,9 @@ func New(cfg Config, starter *proc.Starter, log *slog.Logger) *Driver {
 	}}
 }
 
-// abilities are what the agent can do through this driver. Approvals are not
+// Abilities are what the agent can do through this driver. Approvals are not
 // among them.
-func abilities() worker.Abilities {
+func Abilities() worker.Abilities {
 	return worker.Abilities{
 		worker.ChoosesID, worker.Resume, worker.Interrupt, worker.Steer, worker.Models, worker.Efforts, worker.Images,
 		worker.Thoughts, worker.Tokens, worker.Cost, worker.Window, worker.Compact, worker.Failures, worker.Catalogue,
@@ -86,7 +86,7 @@ const probeTimeout = 15 * time.Second
 // first prompt only.
 func (d *Driver) Probe(ctx context.Context) (worker.Traits, error) {
 	t := worker.Traits{
-		Agent: "pi", LoggedIn: true, Can: abilities(),
+		Agent: "pi", LoggedIn: true, Can: Abilities(),
 		Env: proc.EnvNames(append(append([]string(nil), allowed...), d.cfg.Env...)...),
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, probeTimeout, chat.E(chat.StartTimeout, "", nil))

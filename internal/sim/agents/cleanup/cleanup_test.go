@@ -23,6 +23,9 @@ import (
 	"cligate/internal/worker"
 	"cligate/internal/worker/acp"
 	"cligate/internal/worker/claude"
+	"cligate/internal/worker/codex"
+	"cligate/internal/worker/opencode"
+	"cligate/internal/worker/pi"
 	"cligate/internal/worker/proc"
 	"cligate/internal/worker/proc/runner"
 	"cligate/internal/worker/workertest"
@@ -73,6 +76,15 @@ var drivers = map[string]func(c config, s *proc.Starter) (worker.Driver, error){
 	},
 	"claude": func(c config, s *proc.Starter) (worker.Driver, error) {
 		return claude.New(claude.Config{Command: c.Command, Env: c.Env}, s, slog.New(slog.DiscardHandler)), nil
+	},
+	"codex": func(c config, s *proc.Starter) (worker.Driver, error) {
+		return codex.New(codex.Config{Command: c.Command, Env: c.Env}, s, slog.New(slog.DiscardHandler)), nil
+	},
+	"opencode": func(c config, s *proc.Starter) (worker.Driver, error) {
+		return opencode.New(opencode.Config{Command: c.Command, Env: c.Env}, s, slog.New(slog.DiscardHandler)), nil
+	},
+	"pi": func(c config, s *proc.Starter) (worker.Driver, error) {
+		return pi.New(pi.Config{Command: c.Command, Env: c.Env}, s, slog.New(slog.DiscardHandler)), nil
 	},
 }
 

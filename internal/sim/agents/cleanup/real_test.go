@@ -13,6 +13,9 @@ import (
 // installed is not tried.
 var installed = []struct{ cli, kind, name string }{
 	{"claude", "claude", ""},
+	{"codex", "codex", ""},
+	{"opencode", "opencode", ""},
+	{"pi", "pi", ""},
 	{"gemini", "acp", "gemini"},
 	{"qwen", "acp", "qwen"},
 	{"copilot", "acp", "copilot"},
