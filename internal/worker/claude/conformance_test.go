@@ -31,7 +31,7 @@ func TestTheDriverConforms(t *testing.T) {
 			workertest.Flood:      "stderr 20000 canary\nsay after",
 			workertest.Exit:       "say before\ndie 1",
 			workertest.Mute:       "say before\nmute",
-			workertest.Deaf:       "say before\ndeaf",
+			workertest.Deaf:       "deaf\nsay before\ndeaf",
 			workertest.Children:   "child",
 
 			workertest.Busy:         "run sleep 2\nsay that took long",
