@@ -208,7 +208,7 @@ func (w witness) around(v telegram.Violation, calls []telegram.Call) string {
 func (w witness) unknowing(v telegram.Violation, calls []telegram.Call) bool {
 	var told time.Time
 	for _, c := range calls {
-		if c.Code == http.StatusTooManyRequests && c.Chat == v.Chat && c.At.Before(v.At.Add(-time.Millisecond)) {
+		if c.Code == http.StatusTooManyRequests && c.Chat == v.Chat && c.At.Before(v.At) {
 			told = c.At
 		}
 	}

@@ -3,6 +3,7 @@ package rules
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -152,15 +153,15 @@ func (u user) runs() {
 	})
 }
 
-// agents are the processes of coding agents.
-func (u user) agents() (pids []int) {
+// agents are the processes of coding agents that live at the same time: while
+// a list is read one may end and the next begin, so all are looked at again.
+func (u user) agents() []int {
 	u.t.Helper()
-	for _, pid := range u.r.Processes() {
-		if line := cmdline(pid); strings.Contains(line, "demo-agent") || strings.Contains(line, "--input-format") {
-			pids = append(pids, pid)
-		}
+	gone := func(pid int) bool {
+		line := cmdline(pid)
+		return !strings.Contains(line, "demo-agent") && !strings.Contains(line, "--input-format")
 	}
-	return pids
+	return slices.DeleteFunc(slices.DeleteFunc(u.r.Processes(), gone), gone)
 }
 
 // murder kills the agents' processes as the kernel does when memory is short.

@@ -100,7 +100,7 @@ func (r request) target(thread bool) (*chatState, *refusal) {
 
 func (r request) rate(c *chatState, method string) *refusal {
 	s := r.s
-	wait, ok := s.admit(c.id, c.kind != Private, method)
+	wait, ok := s.admit(c.id, c.kind != Private, method, r.call.At)
 	if ok || !s.on(RuleRate) {
 		return nil
 	}

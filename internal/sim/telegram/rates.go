@@ -20,7 +20,7 @@ type rates struct {
 
 // Violation is a call against the rates.
 type Violation struct {
-	At     time.Time
+	At     time.Time // the Call's
 	Chat   int64
 	Method string
 	Why    string
@@ -64,13 +64,14 @@ const (
 )
 
 // admit counts one post or edit and says whether it is refused and for how
-// long.
-func (r *rates) admit(chat int64, group bool, method string) (time.Duration, bool) {
+// long. The call came at at; how long it waited for its turn here is not the
+// caller's doing.
+func (r *rates) admit(chat int64, group bool, method string, at time.Time) (time.Duration, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
 	if until, ok := r.paused[chat]; ok && now.Before(until.Add(-slack)) {
-		r.violations = append(r.violations, Violation{now, chat, method, "came back before the told wait was over"})
+		r.violations = append(r.violations, Violation{at, chat, method, "came back before the told wait was over"})
 		return until.Sub(now), false
 	}
 	hist := keep(r.chat[chat], now.Add(-time.Minute))
@@ -87,7 +88,7 @@ func (r *rates) admit(chat int64, group bool, method string) (time.Duration, boo
 		wait = max(wait, time.Second)
 	}
 	if wait > slack {
-		r.violations = append(r.violations, Violation{now, chat, method, BeyondRate})
+		r.violations = append(r.violations, Violation{at, chat, method, BeyondRate})
 		if r.enforce {
 			r.paused[chat] = now.Add(wait)
 			return wait, false
