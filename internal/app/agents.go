@@ -103,6 +103,16 @@ func (a *agents) can(name string, what worker.Ability) bool {
 	return p.traits.Can.Has(what)
 }
 
+// title is an agent's name for people.
+func (a *agents) title(name string) string {
+	for _, e := range a.entries {
+		if e.name == name {
+			return cmp.Or(e.title, name)
+		}
+	}
+	return name
+}
+
 // hear notes what an agent said about itself.
 func (a *agents) hear(name string, i worker.Info) {
 	a.mu.Lock()

@@ -164,7 +164,7 @@ func (a *App) assemble(ctx context.Context) error {
 		Queue: db.Turns(), Spending: db.Books(),
 	}, c.sessions, speaker{c.voice}, board, turn.Config{
 		TurnTimeout: cfg.TurnTimeout, StallNotice: cfg.StallNotice, StallStop: cfg.StallStop, AskTimeout: cfg.AskTimeout,
-		Always: cfg.Approvals.Always, AskLost: cfg.Sessions.OnLost == "ask", Can: a.agents.can,
+		Always: cfg.Approvals.Always, AskLost: cfg.Sessions.OnLost == "ask", Can: a.agents.can, Title: a.agents.title,
 		Budget: turn.Budget(cfg.Budget),
 		Reap: func(ctx context.Context, runners []string) error {
 			_, err := proc.Reap(ctx, "", runners...)

@@ -11,6 +11,7 @@ import (
 const (
 	choiceContinue = "continue"
 	choiceRetry    = "retry"
+	choiceRenew    = "renew"
 	choiceDrop     = "drop"
 )
 

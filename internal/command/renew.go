@@ -34,7 +34,7 @@ func renew(ctx context.Context, s *Set, c Call) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := note(ctx, s, t, choiceRetry); err != nil {
+	if err := note(ctx, s, t, choiceRenew); err != nil {
 		return Result{}, err
 	}
 	res := c.say("new", "session", next.ID)

@@ -184,7 +184,7 @@ func (p setting) offer(s *Set, c Call) Result {
 	})
 	switch {
 	case p.fixed(s, c) && (p.name != chat.SettingModel || len(names) == 0):
-		return notice(lines[0] + "\n" + c.text(string(p.name)+"_fixed", "agent", s.agentTitle(c.Conv.Agent)))
+		return notice(lines[0] + "\n" + c.text(string(p.name)+"_only", "agent", s.agentTitle(c.Conv.Agent)))
 	case len(names) == 0:
 		var rows [][]chat.Button
 		if c.Conv.Wishes().Get(p.name) != "" { // what was chosen can be left all the same

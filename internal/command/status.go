@@ -37,6 +37,9 @@ func sessionLine(s *Set, c Call, cur chat.Session) string {
 		native = c.text("status_no_native")
 	}
 	key := "status_asleep"
+	if !cur.Begun && cur.NativeID == "" {
+		key = "status_unopened"
+	}
 	if !cur.ParkedAt.IsZero() {
 		key = "status_parked"
 	}

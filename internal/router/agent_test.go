@@ -185,11 +185,18 @@ func TestWordsAreTakenIntoTheRunningTurn(t *testing.T) {
 		h.click("now:")
 		answer <- nil
 		synctest.Wait()
+		edits := h.voice.edits()
+		if left := edits[len(edits)-1].Part.Buttons; len(left) != 0 {
+			t.Errorf("of a message that does not wait any more stay %v", left)
+		}
 		// What the agent does not take waits, and is told to.
 		h.say("/steer too late")
 		answer <- chat.E(chat.Conflict, "", nil)
 		synctest.Wait()
 		h.told("could not take this")
+		if _, data := h.voice.button("rm:"); data == "" {
+			t.Error("no way to take back what waits")
+		}
 		h.runner.end(run.ID, chat.TurnSucceeded)
 		h.prompts("work", "too late")
 		if want := "to the left|and faster|too late"; strings.Join(got, "|") != want {
@@ -198,6 +205,21 @@ func TestWordsAreTakenIntoTheRunningTurn(t *testing.T) {
 		// Nothing runs: it is a message like others.
 		h.say("/steer alone")
 		h.prompts("work", "too late", "alone")
+	})
+}
+
+func TestWhatCannotBeChosenIsSaidWithoutBeingTried(t *testing.T) {
+	play(t, nil, func(t *testing.T, h *house) {
+		h.agents.change(func(a *agents) { a.can = worker.Abilities{worker.Approvals} })
+		for _, name := range []string{"mode", "effort"} {
+			h.say("/" + name)
+			h.told("offers no choice")
+			if all := h.voice.texts(); strings.Contains(all[len(all)-1], "nothing was changed") {
+				t.Errorf("/%s asked for no change: %q", name, all[len(all)-1])
+			}
+			h.say("/" + name + " other")
+			h.told("nothing was changed")
+		}
 	})
 }
 
@@ -372,7 +394,7 @@ func TestLostSessionIsReplacedAsItsUserChooses(t *testing.T) {
 			}
 			h.runner.end(again.ID, chat.TurnSucceeded)
 			h.say(fmt.Sprintf("/renew %d%s", run.ID, how))
-			h.told("Already chosen")
+			h.told("Already chosen: New session")
 		})
 	}
 }

@@ -52,7 +52,7 @@ const linesBack = 200
 // unbutton makes the edit that takes used buttons off the message that was
 // pressed; nothing when it cannot be found. The text stays as it was sent.
 func (d *desk) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
-	verb, _, _ := strings.Cut(in.Data, ":")
+	verb, row, _ := strings.Cut(in.Data, ":")
 	if in.Kind != chat.KindClick || (!slices.Contains(single, verb) && !slices.Contains(once, verb)) {
 		return nil
 	}
@@ -67,12 +67,19 @@ func (d *desk) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
 	}
 	part := lines[i].Part
 	part.Buttons = keep(part.Buttons, func(b chat.Button) bool {
-		return slices.Contains(single, verb) && b.Data != in.Data && d.stillWaits(ctx, b)
+		return slices.Contains(single, verb) && b.Data != in.Data && !given(verb, row, b) && d.stillWaits(ctx, b)
 	})
 	return []chat.Out{{
 		Key: fmt.Sprintf("in/%d/unbutton", in.ID), Place: in.Place, Class: chat.OutNotice,
 		Op: chat.OpEdit, Part: part, Target: lines[i].Ref,
 	}}
+}
+
+// given reports whether b would take back a turn whose words are on their way
+// to the running one. Should that not want them, the notice about it has a
+// button of its own.
+func given(verb, row string, b chat.Button) bool {
+	return verb == "now" && b.Data == "rm:"+row
 }
 
 // stillWaits reports whether a button is of use: one that removes a turn is

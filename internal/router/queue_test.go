@@ -521,6 +521,9 @@ func TestStatusTellsTheTruth(t *testing.T) {
 		h.workers.change(func(w *workers) { delete(w.live, session) })
 		h.say("/status")
 		h.told("no process", "Nothing is running", "held back: 1")
+		h.say("/new")
+		h.say("/status")
+		h.told("not begun")
 	})
 }
 

@@ -1,6 +1,7 @@
 package router
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -31,6 +32,16 @@ func (d *desk) takes(agent string) bool {
 		}
 	}
 	return false
+}
+
+// called is an agent's name for people.
+func (d *desk) called(agent string) string {
+	for _, a := range d.agents.List() {
+		if a.Name == agent {
+			return cmp.Or(a.Title, agent)
+		}
+	}
+	return agent
 }
 
 // Steer queues a turn and gives its words to the one that runs.
@@ -71,7 +82,7 @@ func (d *desk) Give(ctx context.Context, t chat.Turn) (command.Steering, error) 
 	lang := d.lang(chat.Conversation{}, t.By)
 	d.wg.Go(func() {
 		err := d.runner.Steer(ctx, into.ID, t.Input)
-		d.given(context.WithoutCancel(ctx), gift{t, into.ID, s.Agent, lang}, err)
+		d.given(context.WithoutCancel(ctx), gift{t, into.ID, d.called(s.Agent), lang}, err)
 	})
 	return command.SteerTried, nil
 }
@@ -80,7 +91,7 @@ func (d *desk) Give(ctx context.Context, t chat.Turn) (command.Steering, error) 
 type gift struct {
 	turn  chat.Turn
 	into  int64
-	agent string
+	agent string // its name for people
 	lang  string
 }
 
@@ -108,7 +119,10 @@ func (d *desk) given(ctx context.Context, g gift, failure error) {
 	}
 	if t, err := d.Turns.Active(ctx, g.turn.Session); err == nil && t.ID == g.into { // it has to wait, visibly
 		text := i18n.T(g.lang, "router.steer_late", "agent", g.agent)
-		reply := chat.Reply{Kind: chat.ReplyNotice, Silent: true, ReplyTo: g.turn.ReplyTo, Markdown: text}
+		reply := chat.Reply{
+			Kind: chat.ReplyNotice, Silent: true, ReplyTo: g.turn.ReplyTo, Markdown: text,
+			Buttons: [][]chat.Button{{removeButton(g.turn, g.lang)}},
+		}
 		if err := d.voice.Say(ctx, g.turn.Place, fmt.Sprintf("steer/%d/%d", g.turn.ID, g.into), reply); err != nil {
 			d.cfg.Log.WarnContext(ctx, "notice not stored", "turn", g.turn.ID, "err", err)
 		}

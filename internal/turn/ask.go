@@ -26,7 +26,7 @@ func (h *host) Ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
 	n := h.run
 	exact := digest(q) // as the agent asks it: what we offer and in which language does not count
 	q = complete(q, n.cfg.Always)
-	shown := question{q: q, digest: exact, agent: s.Agent, lang: n.words.lang}
+	shown := question{q: q, digest: exact, agent: n.words.agent, lang: n.words.lang}
 	outs := n.voice.Compose(n.turn.Place, 0, "ask", chat.OutAsk, shown.replies()...)
 	a, err := n.books.Asks.Ask(context.WithoutCancel(ctx), chat.Ask{
 		Turn: n.turn.ID, Session: s.ID, Place: n.turn.Place, Asker: n.turn.By,
@@ -39,7 +39,7 @@ func (h *host) Ask(ctx context.Context, q chat.Question) (chat.Answer, error) {
 		fault.Hit(fault.AskStored)
 		n.voice.Wake(n.turn.Place)
 		a = vote{n, a}.await(ctx)
-		n.spawn(func() { closed{n.Runner, a, s.Agent, n.words.lang}.relabel(context.WithoutCancel(n.ctx)) })
+		n.spawn(func() { closed{n.Runner, a, n.words.agent, n.words.lang}.relabel(context.WithoutCancel(n.ctx)) })
 		h.resume()
 	}
 	return h.answer(ctx, a)

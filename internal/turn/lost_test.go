@@ -109,6 +109,16 @@ func TestFailureThatLastsHoldsTheQueueAtOnce(t *testing.T) {
 	}
 }
 
+func TestPeopleReadTheAgentsTitleNotItsKey(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := build(t, turn.Config{Title: func(agent string) string { return "The " + agent + " agent" }})
+		h.agent.Script(fake.Fail(chat.LoggedOut, ""))
+		_, outs := h.say("hello")
+		wantSaid(t, outs, "The fake agent")
+	})
+}
+
 func TestTooLongConversationIsOfferedToBeShortened(t *testing.T) {
 	t.Parallel()
 	for _, can := range []bool{true, false} {

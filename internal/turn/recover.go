@@ -74,7 +74,7 @@ func (r recovery) recovered(ctx context.Context, u chat.Unfinished) error {
 	if err != nil {
 		return err
 	}
-	w := words{turn: u.Turn, agent: s.Agent, lang: language(c, u.Turn.By)}
+	w := r.words(u.Turn, s.Agent, language(c, u.Turn.By))
 	e := ending{state: chat.TurnInterrupted, reason: chat.DaemonDied}
 	notice := w.notice(w.sentence(e)+"\n\n"+i18n.T(w.lang, "turn.partial_unknown"), w.offers(e)...)
 	notice.ReplyTo = u.Turn.ReplyTo
@@ -88,7 +88,7 @@ func (r recovery) recovered(ctx context.Context, u chat.Unfinished) error {
 	r.voice.Wake(u.Turn.Place)
 	for _, a := range u.Asks {
 		a.State = chat.AskVoid // also a decided one: the agent is gone
-		r.spawn(func() { closed{r.Runner, a, s.Agent, w.lang}.relabel(context.WithoutCancel(ctx)) })
+		r.spawn(func() { closed{r.Runner, a, w.agent, w.lang}.relabel(context.WithoutCancel(ctx)) })
 	}
 	r.cfg.Log.InfoContext(ctx, "turn interrupted", "turn", u.Turn.ID, "session", u.Turn.Session, "reason", e.reason)
 	return nil
@@ -142,6 +142,6 @@ func (r recovery) relabel(ctx context.Context, a chat.Ask) error {
 		return err
 	}
 	lang := language(c, a.Asker)
-	r.spawn(func() { closed{r.Runner, a, s.Agent, lang}.relabel(context.WithoutCancel(ctx)) })
+	r.spawn(func() { closed{r.Runner, a, r.cfg.Title(s.Agent), lang}.relabel(context.WithoutCancel(ctx)) })
 	return nil
 }

@@ -61,7 +61,7 @@ func (r *Runner) prepare(ctx context.Context, t chat.Turn) (*run, error) {
 
 func (r *Runner) newRun(ctx context.Context, t chat.Turn, s chat.Session, lang string) *run {
 	n := &run{
-		Runner: r, turn: t, session: s, words: words{turn: t, agent: s.Agent, lang: lang, can: r.cfg.Can},
+		Runner: r, turn: t, session: s, words: r.words(t, s.Agent, lang),
 		ready: make(chan struct{}), over: make(chan struct{}),
 	}
 	n.ctx, n.stop = context.WithCancelCause(ctx)
@@ -101,7 +101,7 @@ func (n *run) claim() bool {
 // begin starts what accompanies the turn: its live message and its clocks.
 func (n *run) begin() {
 	n.result.started = time.Now()
-	live := n.voice.Begin(n.turn, n.words.lang, n.session.Agent)
+	live := n.voice.Begin(n.turn, n.words.lang, n.words.agent)
 	n.clerk = newClerk(n)
 	n.host = &host{run: n, live: live, session: n.session, tools: map[string]bool{}}
 	if n.seats.neighbour(n) {
@@ -256,7 +256,7 @@ func (n *run) replace() error {
 	n.sessions.Forget(lost.ID)
 	n.cfg.Log.WarnContext(n.ctx, "agent lost the session", "session", lost.ID, "successor", next.ID,
 		"agent", lost.Agent, "turn", n.turn.ID)
-	notice := n.words.notice(i18n.T(n.words.lang, "error.session_lost", "agent", lost.Agent))
+	notice := n.words.notice(i18n.T(n.words.lang, "error.session_lost", "agent", n.words.agent))
 	if err := n.say("lost", notice); err != nil {
 		n.result.preface = append(n.result.preface, notice) // then the final tells
 	}

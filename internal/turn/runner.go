@@ -85,6 +85,8 @@ type Config struct {
 	Budget      Budget        // what turns may use up
 	// Can reports whether an agent is known to have an ability; nil = none has.
 	Can func(agent string, a worker.Ability) bool
+	// Title is an agent's name for people; nil = the name in the configuration.
+	Title func(agent string) string
 	// Reap kills what is left of the given runners at boot, before anything
 	// else is done about their turns; nil = there is nothing to kill.
 	Reap func(ctx context.Context, runners []string) error
@@ -116,6 +118,9 @@ func New(books Books, sessions Sessions, voice Voice, board *Board, cfg Config) 
 	}
 	if cfg.Can == nil {
 		cfg.Can = func(string, worker.Ability) bool { return false }
+	}
+	if cfg.Title == nil {
+		cfg.Title = func(agent string) string { return agent }
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

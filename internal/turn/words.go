@@ -19,9 +19,13 @@ const (
 // words is how a turn is spoken of.
 type words struct {
 	turn  chat.Turn
-	agent string
-	can   func(agent string, a worker.Ability) bool
+	agent string // its name for people
+	can   func(a worker.Ability) bool
 	lang  string
+}
+
+func (r *Runner) words(t chat.Turn, agent, lang string) words {
+	return words{turn: t, agent: r.cfg.Title(agent), lang: lang, can: func(a worker.Ability) bool { return r.cfg.Can(agent, a) }}
 }
 
 // last is the last word: what was received, how it ended, what can be done.
@@ -123,7 +127,7 @@ func (w words) offers(e ending) []chat.Button {
 			{Label: i18n.T(w.lang, "turn.button.renew"), Data: fmt.Sprintf("renew:%d", w.turn.ID), Style: "primary"},
 			{Label: i18n.T(w.lang, "turn.button.renew_empty"), Data: fmt.Sprintf("renew:%d:empty", w.turn.ID)},
 		}
-	case e.reason == chat.ContextFull && w.can(w.agent, worker.Compact):
+	case e.reason == chat.ContextFull && w.can(worker.Compact):
 		return w.buttons("compact", "retry")
 	case e.state == chat.TurnFailed && e.reason != chat.ContextFull:
 		return w.buttons("retry")
@@ -157,7 +161,7 @@ func (w words) stalling(quiet time.Duration) chat.Reply {
 
 // filling tells that the context is nearly full, and what can be done.
 func (w words) filling(percent int64) chat.Reply {
-	if w.can(w.agent, worker.Compact) {
+	if w.can(worker.Compact) {
 		return w.notice(i18n.T(w.lang, "turn.filling_compact", "agent", w.agent, "percent", percent), w.buttons("compact")...)
 	}
 	return w.notice(i18n.T(w.lang, "turn.filling", "agent", w.agent, "percent", percent))
