@@ -21,6 +21,8 @@ const (
 var ours = map[string][]string{
 	"chat": {}, "fault": {}, "i18n": {}, "config": {}, "archtest": {},
 	"render":   {},
+	"folder":   {},
+	"files":    {"folder"},
 	"platform": {},
 	"worker":   {},
 	"receive":  {"platform"},

@@ -14,6 +14,7 @@ const (
 	ReplyProgress ReplyKind = "progress" // the live message of a running turn
 	ReplyNotice   ReplyKind = "notice"   // our own words
 	ReplyAsk      ReplyKind = "ask"      // an approval or a question
+	ReplyFile     ReplyKind = "file"     // File, with Markdown as its caption
 )
 
 // Reply is one thing to say, before it is split and formatted for a platform.
@@ -24,7 +25,7 @@ type Reply struct {
 	Buttons  [][]Button // rows; on the last part only
 	ReplyTo  Ref        // on the first part only
 	Silent   bool       // no notification
-	File     *OutFile   // sent as a document of its own
+	File     *OutFile   // sent as a message of its own
 }
 
 // Button is one control. Data is at most 64 bytes of "verb:row[:arg]"; it is a
@@ -35,11 +36,30 @@ type Button struct {
 	Style string `json:"style,omitempty"` // "", primary, danger
 }
 
-// OutFile is a file to send.
+// OutFile is a file to send. Its body is either in the row, as that of our own
+// long texts, or in the spool, which is a folder of the data directory.
 type OutFile struct {
-	Name string `json:"name"`
-	Body []byte `json:"body"`
+	Name  string   `json:"name"` // a base name, cleaned
+	Kind  FileKind `json:"kind,omitempty"`
+	Body  []byte   `json:"body,omitempty"`
+	Spool string   `json:"spool,omitempty"` // its name there; then Body is empty
+	Size  int64    `json:"size,omitempty"`  // bytes; 0 = that of Body
+	// Instead is said when the service does not take the file in any form: what
+	// it was and where it lies.
+	Instead string `json:"instead,omitempty"`
 }
+
+// Bytes is the size of the file.
+func (f OutFile) Bytes() int64 { return max(f.Size, int64(len(f.Body))) }
+
+// FileKind says how a file is shown.
+type FileKind string
+
+// Kinds of files.
+const (
+	FileDocument FileKind = ""
+	FilePhoto    FileKind = "photo" // an image that a chat can show as such
+)
 
 // Part is one platform message, already formatted and within the limits.
 type Part struct {

@@ -7,6 +7,7 @@ package platform
 import (
 	"context"
 	"io"
+	"os"
 	"time"
 
 	"cligate/internal/chat"
@@ -62,6 +63,9 @@ type Traits struct {
 	React   bool
 	Local   bool // no network between us and the reader: no pacing needed
 	Settles bool // Send can settle an unsure post (chat.Out.Unsure)
+	// MaxUpload is the size of the largest file that can be sent, in bytes; 0 =
+	// no limit.
+	MaxUpload int64
 	// Rates are budgets of posts and edits together. Zero = no limit.
 	PerChat    Rate // a direct chat
 	PerGroup   Rate // a chat of several people, all its threads together
@@ -75,6 +79,13 @@ type Traits struct {
 type Rate struct {
 	Every time.Duration
 	Burst int
+}
+
+// Files opens files in the spool that are to be sent.
+type Files interface {
+	// Open returns the file of that name; the caller closes it. The error is
+	// fs.ErrNotExist when it is not there any more.
+	Open(name string) (*os.File, error)
 }
 
 // Health is what an adapter tells about its connection.
