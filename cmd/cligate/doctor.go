@@ -15,7 +15,8 @@ import (
 )
 
 func doctor(o *options) *cobra.Command {
-	return &cobra.Command{
+	live := false
+	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check configuration, permissions, agents, database and platforms", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, out := cmd.Context(), cmd.OutOrStdout()
@@ -40,9 +41,14 @@ func doctor(o *options) *cobra.Command {
 			default:
 				return err
 			}
+			if live {
+				checks = append(checks, app.CheckLive(ctx, cfg)...)
+			}
 			return printChecks(ctx, out, checks)
 		},
 	}
+	cmd.Flags().BoolVar(&live, "live", false, "also have every installed agent answer one short question (costs a few tokens each)")
+	return cmd
 }
 
 func printChecks(_ context.Context, out io.Writer, checks []api.Check) error {
