@@ -84,14 +84,19 @@ func (b Block) rest(kids []Block) Block {
 	return b
 }
 
-// cutCode divides a code block behind a line; a very long line anywhere.
+// cutCode divides a code block behind a line; a very long line anywhere. A line
+// at the margin is preferred to begin the rest with: functions begin there, and
+// services cut the blanks in front of a message.
 func (w *writer) cutCode(b Block) (head Block, tail []Block, ok bool) {
 	if w.open(Pre, b.Lang); w.full {
 		return head, nil, false
 	}
 	room := w.room()
-	end, used := 0, 0
+	end, used, margin := 0, 0, 0
 	for end < len(b.Text) {
+		if strings.IndexByte(" \t)]}", b.Text[end]) < 0 {
+			margin = end
+		}
 		line, _, _ := strings.Cut(b.Text[end:min(len(b.Text), end+4*room+4)], "\n")
 		n := Units(expandTabs(line)) + 1
 		if used+n-1 > room {
@@ -104,6 +109,9 @@ func (w *writer) cutCode(b Block) (head Block, tail []Block, ok bool) {
 		return b, nil, true
 	}
 	head, rest := b, b
+	if margin > end/2 { // the next part had better begin with a line that is not indented
+		end = margin
+	}
 	if end > 0 {
 		head.Text, rest.Text = b.Text[:end-1], b.Text[end:]
 		return head, []Block{rest}, !empty(head)
@@ -225,7 +233,7 @@ func (w *writer) runsThatFit(in []Inline, add Style) string {
 	for _, r := range in {
 		style := spanStyle(r, add)
 		for _, bit := range inlineStyles {
-			if style&bit != 0 && (last&bit == 0 || bit == Linked && r.Link != link) {
+			if style&bit != 0 && (last&bit == 0 || r.Link != link) {
 				free--
 			}
 		}

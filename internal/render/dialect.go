@@ -21,10 +21,12 @@ const (
 )
 
 // dialect is GFM as models write it to a chat: no HTML, no reference
-// definitions (they would swallow lines), "---" is always a rule.
+// definitions (they would swallow lines), "---" is always a rule, formulas stay
+// as they were written.
 var dialect = sync.OnceValue(func() parser.Parser {
 	return parser.NewParser(
 		parser.WithBlockParsers(
+			util.Prioritized(formulaBlock{}, 100),
 			util.Prioritized(parser.NewThematicBreakParser(), 200),
 			util.Prioritized(shallow{parser.NewListParser()}, 300),
 			util.Prioritized(parser.NewListItemParser(), 400),
@@ -35,6 +37,7 @@ var dialect = sync.OnceValue(func() parser.Parser {
 			util.Prioritized(parser.NewParagraphParser(), 1000),
 		),
 		parser.WithInlineParsers(
+			util.Prioritized(formula{}, 90),
 			util.Prioritized(parser.NewCodeSpanParser(), 100),
 			util.Prioritized(parser.NewLinkParser(), 200),
 			util.Prioritized(parser.NewAutoLinkParser(), 300),

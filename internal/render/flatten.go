@@ -229,7 +229,9 @@ func (w *writer) runs(in []Inline, add Style) {
 		}
 		style := spanStyle(r, add)
 		for i, bit := range inlineStyles {
-			goesOn := open[i] > 0 && style&bit != 0 && (bit != Linked || r.Link == link)
+			// Every style ends where a link does: services divide it there, and
+			// count the pieces.
+			goesOn := open[i] > 0 && style&bit != 0 && r.Link == link
 			if open[i] > 0 && !goesOn {
 				w.close(open[i] - 1)
 				open[i] = 0

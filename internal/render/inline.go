@@ -18,11 +18,13 @@ type line struct {
 	buf  strings.Builder
 }
 
+// add appends runs. Tabs become blanks: chat services collapse them.
 func (l *line) add(rs ...Inline) {
 	for _, r := range rs {
 		if r.Text == "" {
 			continue
 		}
+		r.Text = strings.ReplaceAll(r.Text, "\t", "    ")
 		if l.buf.Len() > 0 && (l.last.Style != r.Style || l.last.Link != r.Link) {
 			l.flush()
 		}
@@ -85,6 +87,8 @@ func (w *runs) node(n ast.Node, style Style, link string) {
 		if n.SoftLineBreak() || n.HardLineBreak() {
 			w.write("\n", style, link)
 		}
+	case *ast.String: // a formula
+		w.write(string(n.Value), style, link)
 	case *ast.Emphasis:
 		if n.Level > 1 {
 			w.kids(n, style|Bold, link)

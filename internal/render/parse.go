@@ -142,7 +142,7 @@ func (b *builder) fence(n *ast.FencedCodeBlock) []Block {
 	if n.Info == nil {
 		return []Block{code}
 	}
-	info := strings.TrimSpace(string(n.Info.Segment.Value(b.src)))
+	info := strings.Join(strings.Fields(string(n.Info.Segment.Value(b.src))), " ")
 	lang, _, more := strings.Cut(info, " ")
 	code.Lang = lang
 	if !more && !empty(code) {

@@ -16,9 +16,9 @@ const (
 	// The service takes 4096 units and silently drops entities beyond 100.
 	targetText     = 3900
 	targetEntities = 95
-	maxParts       = 6   // a longer answer becomes its beginning and a document
+	maxParts       = 3   // a longer answer becomes its beginning and a document
+	maxCodeLines   = 150 // so does one with a longer block of code
 	maxFooter      = 190 // units that fit below a full part
-	maxCoded       = 40  // words of one reply that are shown as code to keep them from becoming commands
 	maxLabel       = 64  // runes of a button's label
 	tabWidth       = 4
 )
@@ -28,9 +28,8 @@ const (
 type form struct{ log *slog.Logger }
 
 func (f *form) render(r chat.Reply) []chat.Part {
-	source := clean(r.Markdown)
-	blocks := render.Parse(source)
-	tame := &tamer{words: r.Kind == chat.ReplyAnswer}
+	blocks := render.Parse(strip(r.Markdown))
+	tame := &tamer{words: r.Kind == chat.ReplyAnswer || r.Kind == chat.ReplyProgress}
 	tame.blocks(blocks)
 	footer := strings.TrimSpace(clean(r.Footer))
 	var parts []chat.Part
@@ -39,15 +38,10 @@ func (f *form) render(r chat.Reply) []chat.Part {
 			parts = append(parts, p)
 		}
 	}
-	switch {
-	case footer == "":
-	case len(parts) > 0 && render.Units(footer) <= maxFooter:
-		parts[len(parts)-1].Text += "\n\n" + footer
-	default:
-		parts = append(parts, plain(footer)...)
-	}
-	if len(parts) > maxParts {
-		parts = shorten(parts, r.Markdown, footer)
+	if r.Kind != chat.ReplyProgress && tooLong(blocks, len(parts)) {
+		parts = shorten(parts[0], document(blocks, r.Markdown, footer), footer)
+	} else {
+		parts = f.foot(parts, footer)
 	}
 	if r.File != nil {
 		parts = append(parts, chat.Part{File: r.File})
@@ -66,20 +60,16 @@ func (f *form) render(r chat.Reply) []chat.Part {
 	return parts
 }
 
-// shorten keeps the first part and puts the whole text, as it was written,
-// into a document.
-func shorten(parts []chat.Part, markdown, footer string) []chat.Part {
-	first := parts[0]
-	first.Text += "\n\n…"
-	whole := markdown
-	if footer != "" {
-		whole += "\n\n" + footer + "\n"
+// foot puts the small print below the last part.
+func (f *form) foot(parts []chat.Part, footer string) []chat.Part {
+	switch n := len(parts); {
+	case footer == "":
+	case n > 0 && render.Units(footer) <= maxFooter:
+		parts[n-1].Text += "\n\n" + footer
+	default:
+		parts = append(parts, plain(footer)...)
 	}
-	doc := chat.Part{File: &chat.OutFile{Name: "answer.md", Body: []byte(whole)}}
-	if render.Units(footer) <= maxCaption {
-		doc.Text = footer
-	}
-	return []chat.Part{first, doc}
+	return parts
 }
 
 // part makes one message of a flattened text; false when nothing is visible.
@@ -108,22 +98,20 @@ func plain(text string) []chat.Part {
 	return out
 }
 
-// trim cuts blanks at both ends, where no entity holds them at the front: the
-// service would do it, and the offsets would be wrong.
+// trim does what the service would do, so that the offsets stay right: blanks at
+// both ends are cut, no formatting begins with a blank or consists of blanks.
 func trim(t render.Text) render.Text {
 	end := len(strings.TrimRightFunc(t.Plain, unicode.IsSpace))
 	start := len(t.Plain) - len(strings.TrimLeftFunc(t.Plain, unicode.IsSpace))
-	for _, s := range t.Spans {
-		if s.Style == render.Pre || s.Style == render.Code {
-			start = min(start, s.Start)
-		}
-	}
 	if start >= end {
 		return render.Text{}
 	}
 	out := render.Text{Plain: t.Plain[start:end]}
 	for _, s := range t.Spans {
 		s.Start, s.End = max(s.Start, start)-start, min(s.End, end)-start
+		for s.Start < s.End && (out.Plain[s.Start] == ' ' || out.Plain[s.Start] == '\n') {
+			s.Start++
+		}
 		if s.Start < s.End {
 			out.Spans = append(out.Spans, s)
 		}
@@ -206,29 +194,52 @@ func (f *form) buttons(rows [][]chat.Button) [][]chat.Button {
 	return out
 }
 
-// clean does to a text what the service would do to it: control characters
-// become blanks, line and direction marks vanish. Tabs are expanded first,
+// clean does to a text what the service would do to it. Tabs are expanded first,
 // because the service would make one blank of each.
 func clean(s string) string {
+	if !strings.Contains(s, "\t") {
+		return strip(s)
+	}
 	var sb strings.Builder
 	col := 0
-	for _, r := range strings.ReplaceAll(s, "\r\n", "\n") {
-		switch {
-		case r == '\n' || r == '\r':
+	for _, r := range strip(s) {
+		switch r {
+		case '\n':
 			sb.WriteByte('\n')
 			col = -1
-		case r == '\t':
+		case '\t':
 			n := tabWidth - col%tabWidth
-			sb.WriteString(strings.Repeat(" ", n))
+			sb.WriteString("    "[:n])
 			col += n - 1
-		case r >= 0x2028 && r <= 0x202e:
+		default:
+			sb.WriteRune(r)
+		}
+		col++
+	}
+	return sb.String()
+}
+
+// strip is clean for a text whose tabs still mean something: control characters
+// become blanks, line and direction marks vanish, and so do three accents; for
+// one of them, which names of files on a Mac are written with, there are whole
+// letters.
+func strip(s string) string {
+	lines := strings.NewReplacer("\r\n", "\n", "a\u030a", "å", "A\u030a", "Å", "u\u030a", "ů", "U\u030a", "Ů")
+	var sb strings.Builder
+	sb.Grow(len(s))
+	for _, r := range lines.Replace(s) {
+		switch {
+		case r == '\n' || r == '\t':
+			sb.WriteRune(r)
+		case r == '\r':
+			sb.WriteByte('\n')
+		case r >= 0x2028 && r <= 0x202e, r == 0x333, r == 0x33f, r == 0x30a:
 			continue
 		case r < 32:
 			sb.WriteByte(' ')
 		default:
 			sb.WriteRune(r) // what is not UTF-8 becomes U+FFFD
 		}
-		col++
 	}
 	return sb.String()
 }

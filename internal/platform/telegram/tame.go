@@ -13,7 +13,6 @@ import (
 // tappable commands or mentions of strangers are shown as code.
 type tamer struct {
 	words bool // tame words, too
-	coded int
 }
 
 func (t *tamer) blocks(bs []render.Block) {
@@ -43,20 +42,46 @@ func (t *tamer) cells(cs []render.Cell) {
 
 func (t *tamer) inlines(in []render.Inline) []render.Inline {
 	var out []render.Inline
+	wild := 0
 	for i, r := range in {
 		switch {
 		case r.Link != "" && !linkable(r.Link):
 			link := r.Link
-			r.Link = ""
+			if r.Link = ""; r.Text == link {
+				r.Style = render.Code
+			}
 			out = append(out, r)
 			if i+1 == len(in) || in[i+1].Link != link {
 				out = writeOut(out, r.Text, link)
 			}
-		case t.words && r.Link == "" && r.Style&render.Code == 0:
-			out = t.tame(out, r)
+		case t.words && tameable(r):
+			var n int
+			out, n = tame(out, r)
+			wild += n
 		default:
 			out = append(out, r)
 		}
+	}
+	if wild > maxWild {
+		return monospaced(in)
+	}
+	return out
+}
+
+func tameable(r render.Inline) bool { return r.Link == "" && r.Style&render.Code == 0 }
+
+// maxWild is how many words of one paragraph are shown as code by themselves.
+// One that has more is a listing and becomes code as a whole: every word by
+// itself costs an entity, and those are few.
+const maxWild = 30
+
+func monospaced(in []render.Inline) []render.Inline {
+	out := make([]render.Inline, 0, len(in))
+	for _, r := range in {
+		if r.Link == "" || !linkable(r.Link) {
+			r = render.Inline{Text: r.Text, Style: render.Code}
+		}
+		out = append(out, r)
 	}
 	return out
 }
@@ -84,27 +109,61 @@ func writeOut(out []render.Inline, shown, link string) []render.Inline {
 	return append(out, render.Inline{Text: " ("}, render.Inline{Text: link, Style: render.Code}, render.Inline{Text: ")"})
 }
 
-// wild is a word that the service would make a command or a mention of, with
-// what follows it of a path or a name.
-var wild = regexp.MustCompile(`(^|[\s("'\[])([/@][A-Za-z][A-Za-z0-9_]*(?:[/.:-][A-Za-z0-9_]+)*/?)`)
+// word is what can be one path, name or option: no quotes, brackets, commas.
+var word = regexp.MustCompile(`[A-Za-z0-9_!#$%&*+\-./:=?@\\^~]+`)
 
-func (t *tamer) tame(out []render.Inline, r render.Inline) []render.Inline {
-	rest := r.Text
-	for t.coded < maxCoded {
-		m := wild.FindStringSubmatchIndex(rest)
-		if m == nil {
-			break
+// wildParts are what the service makes something of, within a word: commands
+// (also in paths), mentions, hashtags, cashtags (shell variables in capitals),
+// and addresses, of which it recognises many that are names of files or members.
+var wildParts = []*regexp.Regexp{
+	regexp.MustCompile(`(?:^|[^A-Za-z0-9_/])/[A-Za-z0-9_]`),
+	regexp.MustCompile(`(?:^|[^A-Za-z0-9_])@[A-Za-z0-9_]`),
+	regexp.MustCompile(`(?:^|[^A-Za-z0-9_])#[A-Za-z0-9_]`),
+	regexp.MustCompile(`(?:^|[^A-Za-z0-9_$])\$[A-Z]{1,8}(?:$|[^A-Za-z0-9_$])`),
+	regexp.MustCompile(`://[A-Za-z0-9_]`),
+}
+
+// dotted is a word with dots; its last label may be a top-level domain: py, rs,
+// sh, md, name, run and a thousand more are.
+var dotted = regexp.MustCompile(`(?:^|[^A-Za-z0-9_.@-])[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.([A-Za-z]{2,24})(?:$|[^A-Za-z0-9_-])`)
+
+// web are the domains under which a word is meant as an address.
+var web = map[string]bool{"com": true, "org": true, "net": true, "edu": true, "gov": true, "io": true, "dev": true, "cn": true}
+
+// product is a name of a library that is written like a file.
+var product = regexp.MustCompile(`^[A-Z][a-z]+\.js$`)
+
+func wild(word string) bool {
+	for _, p := range wildParts {
+		if p.MatchString(word) {
+			return true
 		}
-		if m[4] > 0 {
-			out = append(out, render.Inline{Text: rest[:m[4]], Style: r.Style})
-		}
-		out = append(out, render.Inline{Text: rest[m[4]:m[5]], Style: render.Code})
-		rest = rest[m[5]:]
-		t.coded++
 	}
-	if rest != "" {
-		r.Text = rest
+	m := dotted.FindStringSubmatch(word)
+	return m != nil && !web[m[1]] && !product.MatchString(word)
+}
+
+// tame appends r with its wild words as code, and says how many there were.
+func tame(out []render.Inline, r render.Inline) ([]render.Inline, int) {
+	n, done := 0, 0
+	for _, at := range word.FindAllStringIndex(r.Text, -1) {
+		from, to := at[0], at[1]
+		w := strings.TrimLeft(r.Text[from:to], "*!?:=^")
+		from = to - len(w)
+		w = strings.TrimRight(w, ".:!?*^=~&")
+		to = from + len(w)
+		tag := from > 0 && r.Text[from-1] == '<' && strings.HasPrefix(w, "/")
+		if tag || !wild(w) {
+			continue
+		}
+		if n++; from > done {
+			out = append(out, render.Inline{Text: r.Text[done:from], Style: r.Style})
+		}
+		out = append(out, render.Inline{Text: w, Style: render.Code})
+		done = to
+	}
+	if r.Text = r.Text[done:]; r.Text != "" {
 		out = append(out, r)
 	}
-	return out
+	return out, n
 }

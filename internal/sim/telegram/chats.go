@@ -43,6 +43,7 @@ type Message struct {
 	From     int64
 	Text     string
 	Entities []entity
+	Found    []entity // what the service made of words by itself
 	Buttons  [][]Button
 	ReplyTo  int64
 	File     string // name of a document
@@ -136,6 +137,7 @@ func (s *Server) store(b *bot, c *chatState, m *Message) *Message {
 		c.messages[key] = map[int64]*Message{}
 	}
 	m.Chat, m.At = c.id, time.Now()
+	s.find(m)
 	m.History = append(m.History, m.Text)
 	c.messages[key][m.ID] = m
 	s.changed.Broadcast()

@@ -271,6 +271,7 @@ func (r request) edit(field, entField string, limit int) (any, *refusal) {
 		return nil, no
 	}
 	m.Text, m.Entities, m.Buttons = t.text, t.entities, rows
+	s.find(m)
 	m.History = append(m.History, t.text)
 	r.call.Message, r.call.Text = m.ID, m.Text
 	s.changed.Broadcast()

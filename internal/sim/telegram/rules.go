@@ -42,7 +42,7 @@ const (
 func Rules() []Rule {
 	return []Rule{RuleLength, RuleEmpty, RuleEntities, RuleParse, RuleSame, RuleEditable, RuleExists, RuleChat, RuleThread,
 		RuleReply, RuleButtons, RuleQuery, RuleReaction, RuleRate, RulePoll, RuleWebhook, RuleCommands, RuleCaption, RuleFile,
-		RuleMigrated, RuleBlocked, RuleTextEdit, RuleFileName, RuleMethod}
+		RuleMigrated, RuleBlocked, RuleTextEdit, RuleFileName, RuleMethod, RuleLink}
 }
 
 // rulebook knows which rules are in force.
@@ -85,7 +85,8 @@ const (
 
 // clean does to a text what the service does, and says what of the entities
 // remains: control characters become spaces, some characters vanish, blanks at
-// both ends are cut.
+// both ends are cut. No entity begins with a blank: the first line of
+// preformatted text loses its indentation, at the front of a message for good.
 func clean(text string, in []entity) (string, []entity) {
 	units := utf16.Encode([]rune(text))
 	var out []uint16
@@ -93,7 +94,7 @@ func clean(text string, in []entity) (string, []entity) {
 	for i, u := range units {
 		at[i] = len(out)
 		switch {
-		case u == '\r', u >= 0x2028 && u <= 0x202E:
+		case u == '\r', u >= 0x2028 && u <= 0x202E, u == 0x333, u == 0x33F, u == 0x30A:
 		case u < 32 && u != '\n':
 			out = append(out, ' ')
 		default:
@@ -111,15 +112,15 @@ func clean(text string, in []entity) (string, []entity) {
 	}
 	var kept []entity
 	for _, e := range in {
-		from := max(at[e.Offset], start) - start
-		to := min(at[e.Offset+e.Length], end) - start
+		from := max(at[e.Offset], start)
+		to := min(at[e.Offset+e.Length], end)
+		for from < to && (out[from] == ' ' || out[from] == '\n') {
+			from++
+		}
 		if to > from {
-			e.Offset, e.Length = from, to-from
+			e.Offset, e.Length = from-start, to-from
 			kept = append(kept, e)
 		}
-	}
-	if len(kept) > maxEntities { // the rest is dropped without a word
-		kept = kept[:maxEntities]
 	}
 	return string(utf16.Decode(out[start:end])), kept
 }
@@ -193,7 +194,18 @@ func (r request) readBody(field, entField string, limit int) (body, *refusal) {
 	} else {
 		es = nil
 	}
+	if s.on(RuleLink) {
+		if no := checkLinks(es); no != nil {
+			return body{}, no
+		}
+	}
 	text, es = clean(text, es)
+	if s.on(RuleNesting) {
+		es = nested(es)
+	}
+	if s.on(RuleMost) {
+		es = most(es)
+	}
 	if utf8.RuneCountInString(text) > limit && s.on(RuleLength) && limit == maxText {
 		return body{}, bad("message is too long")
 	}

@@ -220,6 +220,9 @@ var violations = map[Rule]struct {
 		id := document(t, s, "a.txt", []byte("x"), "chat_id", fmt.Sprint(alice)).id(t)
 		return call(t, s, "editMessageText", "chat_id", alice, "message_id", id, "text", "x")
 	}},
+	RuleLink: {"Wrong HTTP URL", func(t *testing.T, s *Server) reply {
+		return call(t, s, "sendMessage", "chat_id", alice, "text", "x", "entities", []entity{{Type: "text_link", Length: 1, URL: "./a.go"}})
+	}},
 	RuleMethod: {"Not Found: method not found", func(t *testing.T, s *Server) reply {
 		return call(t, s, "sendRichMessage", "chat_id", alice)
 	}},
