@@ -47,6 +47,7 @@ type Session struct {
 	Title    string
 	Begun    bool // an open with Seed may have reached the agent
 	Recap    bool // the next prompt carries a recap of the stored transcript
+	Briefed  bool // the agent was told where to put files for the chat
 	Adopted  bool // the agent's own session was begun elsewhere, in a terminal say
 	// ParkedAt is when it was handed over to a terminal; zero = it was not, or
 	// it has come back.

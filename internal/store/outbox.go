@@ -61,12 +61,12 @@ func insertOut(ctx context.Context, t *tx, o chat.Out) error {
 		o.Op = chat.OpPost
 	}
 	n, err := t.exec(ctx, `INSERT INTO outbox
-(idem_key, place, channel, turn, seq, ask, class, op, target, body, crc, state, due_at, at)
+(idem_key, place, channel, turn, seq, ask, class, op, target, body, crc, state, due_at, at, spool)
 SELECT ?1, p.id, p.account || '/' || p.chat, ?3,
 	CASE ?3 WHEN 0 THEN 0 ELSE (SELECT coalesce(max(seq), 0) + 1 FROM outbox WHERE turn = ?3 AND turn > 0) END,
-	?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?11 FROM place p WHERE p.id = ?2
+	?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?11, ?12 FROM place p WHERE p.id = ?2
 ON CONFLICT (idem_key) DO NOTHING`,
-		o.Key, o.Place.ID, o.Turn, o.Ask, o.Class, o.Op, target, body, crc, micros(o.DueAt), micros(t.now))
+		o.Key, o.Place.ID, o.Turn, o.Ask, o.Class, o.Op, target, body, crc, micros(o.DueAt), micros(t.now), spooled(o.Part))
 	if err != nil || n == 1 {
 		return err
 	}
@@ -77,6 +77,26 @@ ON CONFLICT (idem_key) DO NOTHING`,
 		return missing("place", o.Place.ID)
 	}
 	return err
+}
+
+// spooled is the file in the spool that a part sends; empty when there is none.
+func spooled(p chat.Part) string {
+	if p.File == nil {
+		return ""
+	}
+	return p.File.Spool
+}
+
+// Spooled returns the files in the spool that are still needed: those of open
+// rows, and those that an account has shown since then, for its chats are read
+// again later.
+func (v Outbox) Spooled(ctx context.Context, account string, since time.Time) (names []string, err error) {
+	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		names, err = list(ctx, h, value[string], `SELECT DISTINCT o.spool FROM outbox o JOIN place p ON p.id = o.place
+WHERE o.spool <> '' AND (`+isOpen+` OR p.account = ? AND o.at >= ?)`, account, micros(since))
+		return err
+	})
+	return names, err
 }
 
 // Channels is described at reply.Outbox.

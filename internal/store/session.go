@@ -11,12 +11,12 @@ import (
 )
 
 const sessionCols = `s.id, s.conversation, s.agent, s.workspace, s.model, s.mode, s.effort, s.seed, s.begun, s.native_id, s.state,
-s.title, s.recap, s.adopted, s.parked_at, s.created_at, s.used_at FROM session s`
+s.title, s.recap, s.briefed, s.adopted, s.parked_at, s.created_at, s.used_at FROM session s`
 
 func scanSession(r row) (chat.Session, error) {
 	var s chat.Session
 	err := r.Scan(&s.ID, &s.Conversation, &s.Agent, &s.Workspace, &s.Model, &s.Mode, &s.Effort, &s.Seed, &s.Begun, &s.NativeID, &s.State,
-		&s.Title, &s.Recap, &s.Adopted, fromMicros(&s.ParkedAt), fromMicros(&s.CreatedAt), fromMicros(&s.UsedAt))
+		&s.Title, &s.Recap, &s.Briefed, &s.Adopted, fromMicros(&s.ParkedAt), fromMicros(&s.CreatedAt), fromMicros(&s.UsedAt))
 	return s, err
 }
 
@@ -196,6 +196,11 @@ func (v Sessions) Recapped(ctx context.Context, session int64) error {
 // Recap is described at router.Conversations.
 func (v Sessions) Recap(ctx context.Context, session int64) error {
 	return v.touch(ctx, session, `UPDATE session SET recap = 1 WHERE id = ?`)
+}
+
+// Briefed is described at turn.Threads.
+func (v Sessions) Briefed(ctx context.Context, session int64, told bool) error {
+	return v.touch(ctx, session, `UPDATE session SET briefed = ?2 WHERE id = ?1`, told)
 }
 
 // Park is described at router.Conversations.

@@ -14,7 +14,7 @@ func (v Outbox) Replace(ctx context.Context, id int64, p chat.Part) error {
 	if err != nil {
 		return err
 	}
-	return v.change(ctx, id, `UPDATE outbox AS o SET body = ?2, crc = ?3 WHERE o.id = ?1 AND `+isOpen, body, crc)
+	return v.change(ctx, id, `UPDATE outbox AS o SET body = ?2, crc = ?3, spool = ?4 WHERE o.id = ?1 AND `+isOpen, body, crc, spooled(p))
 }
 
 // Bury is described at reply.Trouble.
