@@ -70,6 +70,7 @@ type Turn struct {
 type Input struct {
 	Pieces []Piece `json:"pieces"`
 	Recap  string  `json:"-"` // a recap put before the prompt when the agent lost its session
+	Brief  string  `json:"-"` // what the agent has to know of the chat, before everything else
 }
 
 // Piece is the part of an input that one message contributed.
@@ -83,7 +84,10 @@ type Piece struct {
 
 // Text is the prompt as the agent gets it.
 func (in Input) Text() string {
-	parts := make([]string, 0, len(in.Pieces)+1)
+	parts := make([]string, 0, len(in.Pieces)+2)
+	if in.Brief != "" {
+		parts = append(parts, in.Brief)
+	}
 	if in.Recap != "" {
 		parts = append(parts, in.Recap)
 	}

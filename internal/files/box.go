@@ -124,3 +124,18 @@ func (b *Box) Discard(outs []chat.Out) {
 		}
 	}
 }
+
+// Left is where the files of a turn lie, from the workspace; empty when there
+// are none.
+func (b *Box) Left(s chat.Session, turn int64) string {
+	at := place(s) + "/" + strconv.FormatInt(turn, 10)
+	root, err := folder.Find(s.Workspace, at)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	if entries, err := list(root, "."); err != nil || len(entries) == 0 {
+		return ""
+	}
+	return folder.Name + "/" + at
+}

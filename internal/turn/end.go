@@ -97,6 +97,7 @@ func (n *run) end(err error) {
 func (n *run) settle(ctx context.Context, e *ending, usage chat.Usage, tools int) {
 	e.times = n.failures.count(n.session.ID, *e)
 	e.held = n.stuck(ctx, *e)
+	n.forgets(ctx, *e, usage)
 	outs := n.lastWord(*e, usage, tools)
 	fault.Hit(fault.ResultReceived)
 	written := n.commit(ctx, chat.Ending{
@@ -106,6 +107,8 @@ func (n *run) settle(ctx context.Context, e *ending, usage chat.Usage, tools int
 	if written {
 		fault.Hit(fault.TurnFinished)
 		n.voice.Wake(n.turn.Place)
+	} else if n.cfg.Files != nil {
+		n.cfg.Files.Discard(outs)
 	}
 }
 
@@ -163,7 +166,7 @@ func (n *run) lastWord(e ending, usage chat.Usage, tools int) (outs []chat.Out) 
 	if again && e.state == chat.TurnSucceeded && n.turn.Origin == chat.OriginAgent {
 		text = "" // nobody asked to hear it twice
 	}
-	rs := append(n.result.preface, n.words.last(e, text, tools)...)
+	rs := append(n.result.preface, n.said(e, text, tools)...)
 	if percent, tell := n.past.fills(n.session.ID, usage); tell && e.reason != chat.ContextFull {
 		rs = append(rs, n.words.filling(percent))
 	}

@@ -26,6 +26,7 @@ type host struct {
 	native  string     // the last id that was reported
 	told    bool       // an answer is on its way to the agent
 	asks    int        // open ones
+	brief   bool       // the prompt tells where to put files
 }
 
 // Emit implements worker.Host. After the end of the turn nothing is taken any
@@ -44,6 +45,7 @@ func (h *host) Emit(_ context.Context, e chat.Event) error {
 		fault.Hit(fault.PromptWritten)
 		h.run.clerk.sent()
 		h.recapped()
+		h.briefed()
 	case chat.EventSession:
 		h.renamed(e.Text)
 	case chat.EventTool:

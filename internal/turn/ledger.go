@@ -72,6 +72,8 @@ type Threads interface {
 	// Recapped notes that the agent was given the recap that the session asked
 	// for; Session.Recap is false from then on.
 	Recapped(ctx context.Context, session int64) error
+	// Briefed notes whether the agent was told where to put files for its chat.
+	Briefed(ctx context.Context, session int64, told bool) error
 }
 
 // History is what was said before.

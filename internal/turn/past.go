@@ -23,6 +23,7 @@ type past struct {
 type memory struct {
 	said   [sha256.Size]byte // the last answer, by its words
 	warned bool              // people know that the context is nearly full
+	used   int64             // tokens of the context that were in use
 }
 
 // repeats notes an answer and reports whether the session's last one had the
@@ -64,4 +65,19 @@ func (p *past) fills(session int64, u chat.Usage) (percent int64, tell bool) {
 	m.warned = percent >= nearlyFull
 	p.rows[session] = m
 	return percent, tell
+}
+
+// shrinks notes how much of the session's context is in use, and reports
+// whether that is less than half of what it was: the agent has shortened it.
+func (p *past) shrinks(session int64, u chat.Usage) bool {
+	if u.Used <= 0 {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m := p.rows[session]
+	less := u.Used < m.used/2
+	m.used = u.Used
+	p.rows[session] = m
+	return less
 }

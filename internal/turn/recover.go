@@ -76,7 +76,7 @@ func (r recovery) recovered(ctx context.Context, u chat.Unfinished) error {
 	}
 	w := r.words(u.Turn, s.Agent, language(c, u.Turn.By))
 	e := ending{state: chat.TurnInterrupted, reason: chat.DaemonDied}
-	notice := w.notice(w.sentence(e)+"\n\n"+i18n.T(w.lang, "turn.partial_unknown"), w.offers(e)...)
+	notice := w.notice(w.sentence(e)+"\n\n"+i18n.T(w.lang, "turn.partial_unknown")+r.left(s, u.Turn.ID, w.lang), w.offers(e)...)
 	notice.ReplyTo = u.Turn.ReplyTo
 	err = r.books.Ledger.Finish(ctx, chat.Ending{
 		Turn: u.Turn.ID, Attempt: u.Attempt.ID, State: e.state, Reason: e.reason,

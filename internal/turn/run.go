@@ -152,6 +152,8 @@ func (n *run) try() error {
 			return err
 		}
 	}
+	in.Brief = n.box(in)
+	n.host.willBrief(in.Brief != "")
 	err = n.prompt(w, in)
 	n.host.confirm()
 	if id := w.NativeID(); id != "" {

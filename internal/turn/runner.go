@@ -87,6 +87,8 @@ type Config struct {
 	Can func(agent string, a worker.Ability) bool
 	// Title is an agent's name for people; nil = the name in the configuration.
 	Title func(agent string) string
+	// Files are what turns send beside words; nil = nothing.
+	Files Files
 	// Reap kills what is left of the given runners at boot, before anything
 	// else is done about their turns; nil = there is nothing to kill.
 	Reap func(ctx context.Context, runners []string) error
