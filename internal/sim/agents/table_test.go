@@ -25,7 +25,7 @@ var update = flag.Bool("update", false, "rewrite the table in docs/agents.md")
 // The table lies between these lines.
 const (
 	page       = "../../../docs/agents.md"
-	beginTable = "<!-- what the drivers say: go test ./internal/sim/agents -run Table -update -->\n"
+	beginTable = "<!-- what the drivers say: go test -run Table ./internal/sim/agents -update -->\n"
 	endTable   = "<!-- end of what the drivers say -->\n"
 )
 

@@ -45,6 +45,11 @@ type event struct {
 	data any
 }
 
+// beforeCut is how long a stream rests before it is broken off. Some clients
+// throw away what they have not handed on yet when their connection breaks, so
+// an answer that is cut in the moment in which it is sent was never there.
+const beforeCut = 500 * time.Millisecond
+
 // errCut says that the stream is to be broken off.
 var errCut = errors.New("stream cut as told")
 
@@ -61,6 +66,9 @@ func send(ctx context.Context, w http.ResponseWriter, e encoder, rep *reply) err
 	}
 	switch {
 	case rep.cut:
+		if err := wait(ctx, beforeCut); err != nil {
+			return err
+		}
 		return errCut
 	case rep.hang:
 		<-ctx.Done()

@@ -37,7 +37,7 @@ func classify(text string) chat.Code {
 // How agents say that they do not know a session: plainly, or of an id.
 var (
 	noSession = regexp.MustCompile(`(?i)\b(session|thread) not found\b|\b(unknown|no such) (session|thread)\b`)
-	noSuchID  = regexp.MustCompile(`(?i)\bnot found\b|\bunknown\b|\bdoes not exist\b|\bno such\b`)
+	noSuchID  = regexp.MustCompile(`(?i)\bnot found\b|\bunknown\b|\bdoes not exist\b|\bno such\b|\bno \w+ found\b`)
 )
 
 // lost reports whether the agent says definitely that it does not know the

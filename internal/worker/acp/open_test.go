@@ -68,6 +68,8 @@ func TestOpenErrorsHaveTheirCode(t *testing.T) {
 		"unknown by id":          {"session/load", fails(`{"code":-32603,"message":"Session id-1 not found"}`), "id-1", chat.NoSession, ""},
 		"unknown by preset":      {"session/load", fails(`{"code":-32603,"message":"Internal error","data":{"details":"Invalid session identifier \"id-1\"."}}`), "id-1", chat.NoSession, ""},
 		"service failure keeps":  {"session/load", fails(`{"code":-32603,"message":"Internal error: service failure","data":{"service":"session"}}`), "id-1", chat.AgentError, "service failure"},
+		"none found by the id":   {"session/load", fails(`{"code":-32603,"message":"no rollout found for thread id id-1"}`), "id-1", chat.NoSession, ""},
+		"none found of others":   {"session/load", fails(`{"code":-32603,"message":"no config found"}`), "id-1", chat.AgentError, ""},
 		"file not found keeps":   {"session/load", fails(`{"code":-32603,"message":"config file not found in session folder"}`), "id-1", chat.AgentError, ""},
 		"overload keeps":         {"session/load", fails(`{"code":529,"message":"busy"}`), "id-1", chat.Overloaded, ""},
 		"expired login keeps":    {"session/load", fails(`{"code":401,"message":"session id-1 unknown, please login"}`), "id-1", chat.LoggedOut, ""},

@@ -146,6 +146,11 @@ func (a *api) abort(ctx context.Context, id string) error {
 	return a.quick(ctx, http.MethodPost, "/session/"+id+"/abort", nil, nil)
 }
 
+// forget takes a message out of a session that rests.
+func (a *api) forget(ctx context.Context, id, message string) error {
+	return a.quick(ctx, http.MethodDelete, "/session/"+id+"/message/"+message, nil, nil)
+}
+
 func (a *api) permit(ctx context.Context, id, reply, words string) error {
 	in := object{"reply": reply}
 	if words != "" {

@@ -34,6 +34,7 @@ func TestTheDriverConforms(t *testing.T) {
 			workertest.Children:     "child",
 			workertest.Busy:         "long 2000",
 			workertest.LongTool:     "long 60000",
+			workertest.Nudge:        "say nudged",
 			workertest.Reason:       "run echo hello",
 			workertest.Withdraw:     "withdraw",
 			workertest.Questions:    "three",
@@ -48,6 +49,6 @@ func TestTheDriverConforms(t *testing.T) {
 			workertest.Compact:      "/compact",
 			workertest.Halfway:      "remember the word plum\nstream 300",
 		},
-		Lacks: map[workertest.Act]string{workertest.Nudge: no, workertest.Plan: no, workertest.AgentTurn: no},
+		Lacks: map[workertest.Act]string{workertest.Plan: no, workertest.AgentTurn: no},
 	})
 }

@@ -7,14 +7,17 @@
 //
 // Guarantees:
 //   - A server listens on this machine only and refuses whoever lacks its
-//     password, which is random, made anew for each and never logged. What the
-//     agent's tools run can read it, as they can read all of the agent: they
-//     are as trusted as the agent is.
+//     password, which is random, made anew for each and never logged. The
+//     agent takes it from its environment only, and its tools inherit that:
+//     what they run can read it, as it can read all of the agent.
 //   - The agent asks before it changes or runs anything, whatever the files of
 //     the user or of a repository say, and none of them is touched. It hears
 //     "once" or no, so no leave lasts longer than one request.
 //   - A turn ends when the server says that the session rests and shows the
 //     finished answer; a late word about an earlier turn ends nothing.
+//   - Words that are steered in are the turn's, or go back and are taken out of
+//     the session again: they are never said twice, and never start a turn
+//     that nobody has asked for.
 //   - When the event stream breaks it is opened again, and what was missed is
 //     asked for: text, questions and the end of the turn.
 //   - Stopping a turn, closing a session or losing one costs the others
@@ -67,7 +70,7 @@ const probeTimeout = 15 * time.Second
 // Abilities are what the agent can do through this driver.
 func Abilities() worker.Abilities {
 	return worker.Abilities{
-		worker.Resume, worker.Shared, worker.Interrupt, worker.Approvals, worker.Questions, worker.Models, worker.Modes,
+		worker.Resume, worker.Shared, worker.Interrupt, worker.Steer, worker.Approvals, worker.Questions, worker.Models, worker.Modes,
 		worker.Efforts, worker.Images, worker.Documents, worker.Thoughts, worker.Tokens, worker.Cost, worker.Window,
 		worker.Compact, worker.Failures, worker.Catalogue, worker.TakesOver, worker.KeepsStopped,
 	}

@@ -41,6 +41,7 @@ type fakeSession struct {
 	Rules    []rule
 	Messages []fakeMessage
 	busy     bool
+	queue    []queued // prompts that came while it was busy
 	status   object
 	cancel   chan struct{}
 }
@@ -61,6 +62,7 @@ const (
 	fakeOpen  = "FAKE_OPENCODE_OPEN"  // it takes requests without a password
 	fakeLoose = "FAKE_OPENCODE_LOOSE" // the repository defines agents that ask nobody
 	fakeSlow  = "FAKE_OPENCODE_SLOW"  // a turn begins late
+	fakeLate  = "FAKE_OPENCODE_LATE"  // a prompt for a busy session is looked at when it rests
 )
 
 func fakeMain(args []string) {
@@ -182,6 +184,7 @@ func (f *fake) routes() http.Handler {
 	handle("GET /session/{id}", f.with(func(w http.ResponseWriter, _ *http.Request, s *fakeSession) { give(w, s.shown()) }))
 	handle("PATCH /session/{id}", f.with(f.patch))
 	handle("GET /session/{id}/message", f.with(f.messages))
+	handle("DELETE /session/{id}/message/{message}", f.with(f.forget))
 	handle("POST /session/{id}/prompt_async", f.with(f.prompt))
 	handle("POST /session/{id}/command", f.with(f.command))
 	handle("POST /session/{id}/summarize", f.with(f.summarize))

@@ -27,12 +27,6 @@ func (f *fake) prompt(w http.ResponseWriter, r *http.Request, s *fakeSession) {
 	if !f.read(w, r, &in) {
 		return
 	}
-	f.mu.Lock()
-	busy := s.busy
-	f.mu.Unlock()
-	if busy {
-		f.breach("a prompt for a session that is busy")
-	}
 	w.WriteHeader(http.StatusNoContent)
 	known := false
 	for _, a := range f.agents() {
@@ -44,7 +38,9 @@ func (f *fake) prompt(w http.ResponseWriter, r *http.Request, s *fakeSession) {
 		f.publish("session.error", object{"sessionID": id, "error": object{"name": "UnknownError", "data": object{"message": "Agent not found: " + in.Agent}}})
 		return
 	}
-	go f.turn(s, in, nil)
+	if !f.enqueue(s, in) {
+		go f.turn(s, in, nil)
+	}
 }
 
 func (f *fake) command(w http.ResponseWriter, r *http.Request, s *fakeSession) {
@@ -93,6 +89,7 @@ type going struct {
 	model   string
 	stopped chan struct{}
 	deaf    bool
+	failing bool
 }
 
 var errFakeStop = errors.New("aborted")
@@ -109,22 +106,8 @@ func (f *fake) turn(s *fakeSession, in fakePrompt, done chan struct{}) {
 	if in.Model != nil {
 		g.model = in.Model.ModelID
 	}
-	f.mu.Lock()
-	g.user = f.id("msg")
-	user := object{"id": g.user, "role": "user", "sessionID": g.id, "agent": in.Agent, "model": object{"providerID": "mock", "modelID": g.model}, "time": object{"created": time.Now().UnixMilli()}}
-	parts := []object{}
-	for _, p := range in.Parts {
-		p["id"], p["messageID"], p["sessionID"] = f.id("prt"), g.user, g.id
-		parts = append(parts, p)
-	}
-	s.Messages = append(s.Messages, fakeMessage{user, parts})
-	s.Info["model"] = map[string]any{"id": g.model, "providerID": "mock"}
-	f.save(s)
-	f.mu.Unlock()
-	f.publish("message.updated", object{"sessionID": g.id, "info": user})
-	for _, p := range parts {
-		f.publish("message.part.updated", object{"sessionID": g.id, "part": p})
-	}
+	user := f.enter(s, in, g.model)
+	g.user = user["id"].(string)
 	if d, err := time.ParseDuration(os.Getenv(fakeSlow)); err == nil {
 		<-time.After(d)
 	}
@@ -137,12 +120,17 @@ func (f *fake) turn(s *fakeSession, in fakePrompt, done chan struct{}) {
 		return
 	}
 	g.begin()
-	g.finish(g.steps())
+	err := g.steps()
+	for err == nil && g.next() {
+		err = g.steps()
+	}
+	g.finish(err)
 	user["summary"] = object{"diffs": []object{}} // the real one looks at the files afterwards
 	f.publish("message.updated", object{"sessionID": g.id, "info": user})
 }
 
 func (g *going) failBefore() {
+	g.failing = true
 	words := "Model not found: mock/nope."
 	g.publish("session.error", object{"sessionID": g.id, "error": object{"name": "UnknownError", "data": object{"message": words}}})
 	g.rest()
@@ -186,19 +174,13 @@ func (g *going) finish(err error) {
 	case err != nil:
 		failure = object{"name": "MessageAbortedError", "data": object{"message": "Aborted"}}
 	}
+	g.failing = failure != nil
 	if failure != nil { // the first word of the end comes before the answer is finished
 		g.publish("session.error", object{"sessionID": g.id, "error": failure})
 		g.rest()
 	}
 	g.mu.Lock()
-	info := g.s.Messages[g.answer].Info
-	info["time"] = object{"created": 1, "completed": time.Now().UnixMilli()}
-	info["tokens"] = object{"input": 100, "output": 5, "reasoning": 1, "cache": object{"read": 10, "write": 0}}
-	info["cost"], info["finish"] = 0.002, "stop"
-	if failure != nil {
-		info["error"] = failure
-	}
-	g.save(g.s)
+	g.end(failure)
 	g.mu.Unlock()
 	g.told()
 	g.told()
@@ -208,12 +190,29 @@ func (g *going) finish(err error) {
 	g.rest()
 }
 
+// end writes down that the answer is finished; g.mu is held.
+func (g *going) end(failure object) {
+	info := g.s.Messages[g.answer].Info
+	info["time"] = object{"created": 1, "completed": time.Now().UnixMilli()}
+	info["tokens"] = object{"input": 100, "output": 5, "reasoning": 1, "cache": object{"read": 10, "write": 0}}
+	info["cost"], info["finish"] = 0.002, "stop"
+	if failure != nil {
+		info["error"] = failure
+	}
+	g.save(g.s)
+}
+
 func (g *going) rest() {
 	g.mu.Lock()
+	late := g.s.queue
+	g.s.queue = nil
 	g.s.busy, g.s.status, g.s.cancel = false, nil, nil
 	g.mu.Unlock()
 	g.publish("session.status", object{"sessionID": g.id, "status": object{"type": "idle"}})
 	g.publish("session.idle", object{"sessionID": g.id})
+	if len(late) > 0 && !g.failing { // a turn that is aborted or fails leaves them unanswered
+		go g.again(g.s, late[len(late)-1])
+	}
 }
 
 func (f *fake) abort(s *fakeSession) {
@@ -342,6 +341,9 @@ func (g *going) steps() error {
 	}
 	lines := bufio.NewScanner(strings.NewReader(g.text()))
 	for lines.Scan() {
+		if g.queued() { // the model answers what was said last
+			return nil
+		}
 		verb, rest, _ := strings.Cut(lines.Text(), " ")
 		do := fakeSteps[verb]
 		if do == nil {

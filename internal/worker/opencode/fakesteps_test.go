@@ -139,7 +139,7 @@ func (g *going) long(rest string) error {
 	g.tool(id, call, "read", "running", in)
 	err := g.pause(time.Duration(number(rest, 1)) * time.Millisecond)
 	g.tool(id, call, "read", "completed", in) // the real one says so too when it was aborted
-	if err != nil {
+	if err != nil || g.queued() {
 		return err
 	}
 	return g.say("read it")
@@ -223,13 +223,11 @@ func (g *going) fail(rest string) error {
 	if rest == "context" {
 		name = "ContextOverflowError"
 	}
-	if rest == "cut" {
-		if err := g.say("half an ans"); err != nil {
-			return err
-		}
-	}
 	if rest == "429" || rest == "529" || rest == "cut" {
 		for i := 1; i <= 20; i++ { // longer than anybody waits
+			if rest == "cut" {
+				g.half(i == 1)
+			}
 			s := object{"type": "retry", "attempt": i, "message": d["message"], "next": 1}
 			g.mu.Lock()
 			g.s.status = s
@@ -241,6 +239,24 @@ func (g *going) fail(rest string) error {
 		}
 	}
 	return &fakeError{object{"name": name, "data": d}}
+}
+
+// half begins an answer that breaks off. Each try begins a text of its own and
+// leaves the one before as it was: not ended, and without what was streamed.
+// What comes in the moment of the break is lost with the connection.
+func (g *going) half(lost bool) {
+	g.part(object{"id": g.newID("prt"), "type": "step-start"})
+	if lost {
+		return
+	}
+	id := g.newID("prt")
+	g.part(object{"id": id, "type": "text", "text": "", "time": object{"start": 1}})
+	g.mu.Lock()
+	message := g.s.Messages[g.answer].Info["id"]
+	g.mu.Unlock()
+	for _, p := range []string{"half of", " an ans"} {
+		g.publish("message.part.delta", object{"sessionID": g.id, "messageID": message, "partID": id, "field": "text", "delta": p})
+	}
 }
 
 // bigline is a tool whose output is larger than an event may be.

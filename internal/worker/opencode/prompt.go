@@ -28,7 +28,7 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 	defer cancel()
 	t := &turn{
 		ctx: running, host: host, log: w.log, retries: w.driver.cfg.Retries, began: time.Now(),
-		events: make(chan heard, backlog), closed: make(chan struct{}), asks: newAsks(w.api, w.log),
+		events: make(chan heard, backlog), closed: make(chan struct{}), asks: newAsks(w.api, w.log), steered: &steered{},
 		answers: map[string]figures{}, parts: map[string]*piece{}, tools: map[string]chat.Tool{}, ended: map[string]bool{},
 	}
 	if err := w.enter(t); err != nil {
@@ -45,6 +45,7 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 		u.Took = time.Since(t.began).Round(time.Millisecond)
 		t.emit(chat.Event{Kind: chat.EventUsage, Usage: &u})
 	}
+	t.steered.over()
 	close(t.closed)
 	w.exit()
 	stopPosting()

@@ -134,6 +134,7 @@ func (r *run) answered(ctx context.Context, err error) (over bool, _ error) {
 func (r *run) stop(ctx context.Context, err error) {
 	r.stopping, r.result = time.Now(), err
 	r.strikes, r.resting = 0, time.Time{}
+	r.steered.stop()
 	r.abortNow(ctx)
 }
 

@@ -38,7 +38,7 @@ func (r *run) settle(ctx context.Context) (over bool, _ error) {
 		return false, nil
 	}
 	n := fewMessages
-	if r.missed {
+	if r.missed || r.steered.some() {
 		n = manyMessages
 	}
 	ms, err := r.api.messages(ctx, r.id, n)
@@ -53,9 +53,14 @@ func (r *run) settle(ctx context.Context) (over bool, _ error) {
 	r.drain()
 	last := r.review(ms)
 	if last.done() && (r.idled || r.rested() > restUntold) {
-		return true, r.outcome(last)
+		over, err = true, r.outcome(last)
+	} else {
+		over, err = r.rest(last)
 	}
-	return r.rest(last)
+	if over && r.holdOn(ctx) {
+		return false, nil
+	}
+	return over, err
 }
 
 // review takes messages as they now are, and returns the turn's last one.
@@ -65,11 +70,17 @@ func (r *run) review(ms []message) (last info) {
 		if m.Info.ID <= r.mark {
 			continue
 		}
-		last = m.Info
 		r.message(m.Info, false)
 		if m.Info.Role != roleAssistant {
+			for _, p := range m.Parts {
+				r.steered.found(p.ID, m.Info.ID)
+			}
+			if !r.steered.holds(m.Info.ID) {
+				last = m.Info
+			}
 			continue
 		}
+		last = m.Info
 		for _, p := range m.Parts {
 			r.part(p)
 			if shown := r.parts[p.ID]; shown != nil {
@@ -99,13 +110,18 @@ func (r *run) rested() time.Duration {
 	return time.Since(r.resting)
 }
 
-// rest decides about a session that rests although no answer is finished, or
-// although the stream has not told the end of it.
-func (r *run) rest(last info) (over bool, _ error) {
+// strike notes a look that found a resting session.
+func (r *run) strike() {
 	r.strikes++
 	if r.resting.IsZero() {
 		r.resting = time.Now()
 	}
+}
+
+// rest decides about a session that rests although no answer is finished, or
+// although the stream has not told the end of it.
+func (r *run) rest(last info) (over bool, _ error) {
+	r.strike()
 	rested := r.rested()
 	if !r.accepted {
 		return false, nil

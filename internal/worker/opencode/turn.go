@@ -35,9 +35,10 @@ type turn struct {
 	retries int       // that are allowed
 	began   time.Time // when Prompt was called
 
-	events chan heard
-	closed chan struct{}
-	asks   *asks
+	events  chan heard
+	closed  chan struct{}
+	asks    *asks
+	steered *steered
 
 	mark    string // the newest message before the turn
 	sent    bool   // the prompt was reported as sent
@@ -49,7 +50,6 @@ type turn struct {
 	missed  bool   // events may have been missed
 	giveUp  error  // the turn is to end with this
 	stash   *failure
-	retry   string // what the agent last said about a repeated call
 	answers map[string]figures
 	parts   map[string]*piece
 	tools   map[string]chat.Tool // that run
@@ -150,7 +150,6 @@ func (t *turn) again(s status) {
 	t.busy = true
 	t.closeText()
 	code := classify(failure{}, s.Message)
-	t.retry = s.Message
 	t.emit(chat.Event{Kind: chat.EventRetry, Code: code, Text: shorten(s.Message)})
 	if s.Attempt > t.retries && t.giveUp == nil {
 		t.giveUp = chat.E(code, shorten(s.Message), errTired)
@@ -167,15 +166,22 @@ func (t *turn) message(i info, child bool) {
 		t.wasSent()
 		if !t.begun { // what was told before is about an earlier turn
 			t.begun, t.stash = true, nil
+			if !t.quiet && t.giveUp == nil {
+				t.steered.begin()
+			}
 		}
 	case i.Role == roleAssistant:
 		t.busy = true
 		t.answers[i.ID] = figures{i, false}
+		if !i.isSummary() {
+			t.steered.answered(i.ID)
+		}
 	}
 }
 
 // part takes a part of an answer as it now is.
 func (t *turn) part(p part) {
+	t.steered.found(p.ID, p.MessageID)
 	a, known := t.answers[p.MessageID]
 	switch {
 	case p.Type == partTool && (known || t.tools[p.CallID].ID != ""):

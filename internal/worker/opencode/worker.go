@@ -139,11 +139,6 @@ func (w *Worker) Close() error {
 	return nil
 }
 
-// Steer implements worker.Worker: the agent takes words between turns only.
-func (*Worker) Steer(context.Context, chat.Input) error {
-	return chat.E(chat.Unsupported, "", nil)
-}
-
 // Set implements worker.Worker. Everything goes with the next prompt.
 func (w *Worker) Set(ctx context.Context, s chat.Settings) (chat.Applied, error) {
 	if isClosed(w.gone) {

@@ -17,8 +17,8 @@ var table = map[string]worker.Abilities{
 		worker.Compact, worker.Failures,
 	},
 	"opencode": {
-		worker.Resume, worker.Shared, worker.Interrupt, worker.Approvals, worker.Models, worker.Images, worker.Thoughts,
-		worker.Tokens, worker.Cost, worker.Compact, worker.Failures,
+		worker.Resume, worker.Shared, worker.Interrupt, worker.Steer, worker.Approvals, worker.Questions, worker.Models,
+		worker.Images, worker.Thoughts, worker.Tokens, worker.Cost, worker.Compact, worker.Failures,
 	},
 	"pi": {
 		worker.ChoosesID, worker.Resume, worker.Interrupt, worker.Steer, worker.Models, worker.Images, worker.Thoughts,

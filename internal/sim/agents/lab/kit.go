@@ -71,7 +71,27 @@ var lacking = map[string]map[workertest.Act]string{
 		workertest.AgentTurn: "it starts no turn by itself",
 	}),
 	"codex": {workertest.AgentTurn: "it starts no turn by itself"},
+	"claude-agent-acp": with(undeclared, map[workertest.Act]string{
+		workertest.Reason: "it does not pass on why something was denied",
+	}),
+	"codex-acp": with(undeclared, map[workertest.Act]string{
+		workertest.Approval: "it asks only when its model asks for more than its sandbox allows",
+		workertest.Reason:   "it asks only when its model asks for more than its sandbox allows",
+
+		workertest.FailOverload: toldAsText, workertest.FailModel: toldAsText, workertest.FailContext: toldAsText,
+	}),
 }
+
+const toldAsText = "it tells this failure as an answer, and the turn ends well"
+
+// undeclared is what an agent may do of which the configuration has only the
+// command line, and does not announce.
+var undeclared = map[workertest.Act]string{
+	workertest.Question: notAnnounced, workertest.FreeAnswer: notAnnounced, workertest.Questions: notAnnounced,
+	workertest.Plan: notAnnounced, workertest.AgentTurn: notAnnounced, workertest.Compact: notAnnounced, workertest.Think: notAnnounced,
+}
+
+const notAnnounced = "the agent does not announce that, and only its command line is known"
 
 var noQuestions = map[workertest.Act]string{
 	workertest.Question:   "it has no tool that asks the user",
@@ -94,7 +114,7 @@ var modes = map[string]map[workertest.Act]string{
 // other is a model to change to, by agent; where there is none the agent knows
 // one only, or it is not the driver that tells it.
 var other = map[string]string{
-	"claude": "sonnet", "claude-agent-acp": "sonnet", "codex": Small, "opencode": "mock/" + Small, "pi": Small,
+	"claude": "sonnet", "claude-agent-acp": "sonnet", "codex": Small, "codex-acp": Small, "opencode": "mock/" + Small, "pi": Small,
 }
 
 // Kit is the conformance suite's view of this lab: newDriver makes a driver for
