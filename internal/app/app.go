@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"cligate/internal/chat"
@@ -51,6 +52,7 @@ type App struct {
 	agents  *agents
 	agent   string // the default one
 	bots    []bot
+	hooks   []*telegram.Hooks
 	core    core
 	web     *web.Server
 	owner   *owner
@@ -116,6 +118,9 @@ func Open(ctx context.Context, cfg config.Config, version string, log *slog.Logg
 		return nil, err
 	}
 	if err := a.assemble(ctx); err != nil {
+		return nil, err
+	}
+	if err := a.openHooks(ctx); err != nil {
 		return nil, err
 	}
 	return a, a.openWeb(ctx)
@@ -221,6 +226,30 @@ func workspaces(cfg config.Config) []command.Workspace {
 		out = append(out, command.Workspace{Name: w.Name, Path: w.Path})
 	}
 	return out
+}
+
+// openHooks binds the addresses at which bots are delivered to.
+func (a *App) openHooks(ctx context.Context) error {
+	var all []*telegram.Adapter
+	var addrs []string
+	for _, b := range a.bots {
+		t, ok := b.adapter.(*telegram.Adapter)
+		if !ok {
+			continue
+		}
+		if w, on := t.Webhook(); on {
+			all, addrs = append(all, t), append(addrs, w.Addr)
+		}
+	}
+	slices.Sort(addrs)
+	for _, addr := range slices.Compact(addrs) {
+		h, err := telegram.OpenHooks(ctx, addr, all, a.log)
+		if err != nil {
+			return err
+		}
+		a.hooks = append(a.hooks, h)
+	}
+	return nil
 }
 
 // openWeb binds the web chat and the operator's socket.

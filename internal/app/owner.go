@@ -46,9 +46,14 @@ func (o *owner) disk(h store.Health) {
 	o.tell(i18n.T(o.lang, key), "")
 }
 
-// trouble is told what keeps an account from working.
-func (o *owner) trouble(account, detail string) {
-	o.tell(i18n.T(o.lang, "app.trouble", "account", account, "detail", detail), account)
+// trouble is told what keeps an account from working. An account that cannot
+// send either is not used to say so.
+func (o *owner) trouble(account, detail string, speaks bool) {
+	except := account
+	if speaks {
+		except = ""
+	}
+	o.tell(i18n.T(o.lang, "app.trouble", "account", account, "detail", detail), except)
 }
 
 // dead is told about a message that was given up. It is in the log and in the

@@ -165,19 +165,23 @@ type bot struct {
 	link func(code string) string
 }
 
+// alarm is told about trouble of an account that only the operator can end.
+// speaks says that the account can still send.
+type alarm func(account, detail string, speaks bool)
+
 // openBots makes the adapters of all configured chat services. A new platform
 // is one more call here.
-func openBots(cfg config.Config, menu map[string][]telegram.Command, alarm func(account, detail string), log *slog.Logger) ([]bot, error) {
+func openBots(cfg config.Config, menu map[string][]telegram.Command, alarm alarm, log *slog.Logger) ([]bot, error) {
 	var out []bot
 	if cfg.Telegram.Token != "" {
-		b, err := openTelegram("telegram", cfg.Telegram, menu, alarm, log)
+		b, err := openTelegram("telegram", cfg.Telegram, menu, cfg.Language, alarm, log)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, b)
 	}
 	for _, t := range cfg.TelegramBots {
-		b, err := openTelegram(t.Name, t.Telegram, menu, alarm, log)
+		b, err := openTelegram(t.Name, t.Telegram, menu, cfg.Language, alarm, log)
 		if err != nil {
 			return nil, err
 		}
@@ -186,11 +190,16 @@ func openBots(cfg config.Config, menu map[string][]telegram.Command, alarm func(
 	return out, nil
 }
 
-func openTelegram(account string, c config.Telegram, menu map[string][]telegram.Command, alarm func(account, detail string), log *slog.Logger) (bot, error) {
-	a, err := telegram.Open(telegram.Config{
+func openTelegram(account string, c config.Telegram, menu map[string][]telegram.Command, lang string, alarm alarm, log *slog.Logger) (bot, error) {
+	cfg := telegram.Config{
 		Account: account, Token: c.Token, APIURL: c.APIURL, Proxy: c.Proxy, PollTimeout: c.PollTimeout, Unpaced: c.Unpaced, Menu: menu,
-		Alarm: func(detail string) { alarm(account, detail) },
-	}, log)
+		RemoveWebhook: c.RemoveWebhook, Lang: lang,
+		Alarm: func(detail string, speaks bool) { alarm(account, detail, speaks) },
+	}
+	if c.Webhooks() {
+		cfg.Webhook = telegram.Webhook{URL: c.WebhookURL, Addr: c.WebhookAddr, Path: c.WebhookPath, Secret: c.WebhookSecret}
+	}
+	a, err := telegram.Open(cfg, log)
 	if err != nil {
 		return bot{}, fmt.Errorf("bot %s: %w", account, err)
 	}

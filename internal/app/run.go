@@ -40,7 +40,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 	}
 	var outs, ins, mids sync.WaitGroup
 	outs.Go(func() { _ = a.core.voice.Run(sending) }) // nil always
-	failed := make(chan error, 2)
+	failed := make(chan error, 2+len(a.hooks))
 	mids.Go(func() {
 		if err := a.core.router.Run(routing); err != nil && routing.Err() == nil {
 			failed <- fmt.Errorf("router: %w", err)
@@ -49,6 +49,13 @@ func (a *App) Run(ctx context.Context) (err error) {
 	for _, b := range a.bots {
 		ins.Go(func() { a.receive(taking, b) })
 		ins.Go(func() { a.inviteOwner(taking, b) })
+	}
+	for _, h := range a.hooks {
+		ins.Go(func() {
+			if err := h.Run(taking); err != nil && taking.Err() == nil {
+				failed <- err
+			}
+		})
 	}
 	ins.Go(func() {
 		if err := a.web.Run(taking); err != nil && taking.Err() == nil {
@@ -101,14 +108,16 @@ func (a *App) receive(ctx context.Context, b bot) {
 		}
 		a.log.ErrorContext(ctx, "an account cannot receive", "platform", b.kind, "account", b.account, "err", err)
 		detail := chat.DetailOf(err)
+		if chat.CodeOf(err) == chat.Denied {
+			// A refused token stays refused until the configuration changes. The
+			// adapter has said so.
+			<-ctx.Done()
+			return
+		}
 		if detail != "" {
-			a.owner.trouble(b.account, detail)
+			a.owner.trouble(b.account, detail, false)
 		}
 		sleep(ctx, adapterRetry)
-		if chat.CodeOf(err) == chat.Denied {
-			// A refused token stays refused until the configuration changes.
-			<-ctx.Done()
-		}
 	}
 }
 
@@ -129,6 +138,9 @@ func (a *App) close() error {
 	var errs []error
 	if a.web != nil {
 		errs = append(errs, a.web.Close())
+	}
+	for _, h := range a.hooks {
+		errs = append(errs, h.Close())
 	}
 	if a.core.sessions != nil {
 		a.core.sessions.Close()

@@ -88,3 +88,9 @@ type Ack struct {
 	Alert   bool   // show the toast until dismissed
 	Replace *Reply // new form of the message that carried the button
 }
+
+// Unread is an event as it came, which the adapter could not understand.
+type Unread struct {
+	Raw []byte
+	Why string // without secrets
+}

@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,11 +33,13 @@ func (c *Config) readSecrets() []string {
 	}
 	read("telegram.token", &c.Telegram.Token, c.Telegram.TokenFile)
 	read("telegram.proxy", &c.Telegram.Proxy, c.Telegram.ProxyFile)
+	read("telegram.webhook_secret", &c.Telegram.WebhookSecret, c.Telegram.WebhookSecretFile)
 	for i := range c.TelegramBots {
 		b := &c.TelegramBots[i]
 		at := fmt.Sprintf("telegram_bots[%d].", i)
 		read(at+"token", &b.Token, b.TokenFile)
 		read(at+"proxy", &b.Proxy, b.ProxyFile)
+		read(at+"webhook_secret", &b.WebhookSecret, b.WebhookSecretFile)
 	}
 	return bad
 }
@@ -82,14 +83,18 @@ func (c *Config) expand() {
 		if b.PollTimeout == 0 {
 			b.PollTimeout = def.PollTimeout
 		}
+		if b.Mode == "" {
+			b.Mode = def.Mode
+		}
+		if b.WebhookAddr == "" {
+			b.WebhookAddr = c.Telegram.WebhookAddr
+		}
 	}
 }
 
 var (
-	nameRule  = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
-	tokenRule = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]{20,}$`)
-	ownerRule = regexp.MustCompile(`^[1-9][0-9]{0,18}$`)
-	envRule   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(=.*)?$`)
+	nameRule = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
+	envRule  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(=.*)?$`)
 )
 
 // check returns every problem of a complete configuration.
@@ -172,48 +177,6 @@ func (c *Config) checkPaths() []string {
 		if st, err := os.Stat(w.Path); w.Path == "" || err != nil || !st.IsDir() {
 			bad = append(bad, fmt.Sprintf("%s.path: %q is not an existing directory", at, w.Path))
 		}
-	}
-	return bad
-}
-
-func (c *Config) checkTelegram() []string {
-	var bad []string
-	one := func(at string, t Telegram) {
-		if t.Token != "" && !tokenRule.MatchString(t.Token) {
-			bad = append(bad, at+"token: not a bot token (BotFather's tokens look like 123456:ABC…)")
-		}
-		if u, err := url.Parse(t.APIURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-			bad = append(bad, fmt.Sprintf("%sapi_url: %q is not an http(s) address", at, t.APIURL))
-		}
-		if u, err := url.Parse(t.Proxy); t.Proxy != "" && (err != nil || u.Host == "") {
-			bad = append(bad, at+"proxy: not a proxy address (http://, https:// or socks5://)")
-		}
-		for _, o := range t.Owners {
-			if !ownerRule.MatchString(o) {
-				bad = append(bad, fmt.Sprintf("%sowners: %q is not a numeric user id (names can change hands; /whoami or a first message shows the id)", at, o))
-			}
-		}
-		if t.PollTimeout < 0 || t.PollTimeout > 50*time.Second {
-			bad = append(bad, at+"poll_timeout: between 0 and 50s")
-		}
-	}
-	one("telegram.", c.Telegram)
-	seen := map[string]bool{"telegram": true, "web": true}
-	tokens := map[string]bool{c.Telegram.Token: c.Telegram.Token != ""}
-	for i, b := range c.TelegramBots {
-		at := fmt.Sprintf("telegram_bots[%d].", i)
-		if !nameRule.MatchString(b.Name) || seen[b.Name] {
-			bad = append(bad, fmt.Sprintf("%sname: %q is empty, taken or not a plain lower-case name", at, b.Name))
-		}
-		seen[b.Name] = true
-		switch {
-		case b.Token == "":
-			bad = append(bad, at+"token: missing")
-		case tokens[b.Token]:
-			bad = append(bad, at+"token: used by another bot")
-		}
-		tokens[b.Token] = true
-		one(at, b.Telegram)
 	}
 	return bad
 }

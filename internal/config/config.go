@@ -100,7 +100,24 @@ type Telegram struct {
 	Owners      []string      `mapstructure:"owners"`
 	PollTimeout time.Duration `mapstructure:"poll_timeout"`
 	Unpaced     bool          `mapstructure:"unpaced"` // send as fast as the server takes it
+
+	Mode              string `mapstructure:"mode"`         // polling, webhook
+	WebhookURL        string `mapstructure:"webhook_url"`  // what Telegram calls
+	WebhookAddr       string `mapstructure:"webhook_addr"` // where we listen for it; host:port
+	WebhookPath       string `mapstructure:"webhook_path"` // empty = that of webhook_url
+	WebhookSecret     string `mapstructure:"webhook_secret" secret:"true"`
+	WebhookSecretFile string `mapstructure:"webhook_secret_file"`
+	RemoveWebhook     bool   `mapstructure:"remove_webhook"` // when polling, one that somebody else set
 }
+
+// Webhooks reports whether the bot is delivered to, and does not poll.
+func (t Telegram) Webhooks() bool { return t.Mode == modeWebhook }
+
+// The ways to receive.
+const (
+	modePolling = "polling"
+	modeWebhook = "webhook"
+)
 
 // NamedTelegram is a further Telegram bot.
 type NamedTelegram struct {
@@ -185,7 +202,9 @@ func Default() Config {
 		Approvals:    Approvals{Always: true},
 		Log:          Log{Level: "info", Format: "text"},
 		Web:          Web{Addr: "127.0.0.1:8765"},
-		Telegram:     Telegram{APIURL: "https://api.telegram.org", PollTimeout: 50 * time.Second},
+		Telegram: Telegram{
+			APIURL: "https://api.telegram.org", PollTimeout: 50 * time.Second, Mode: modePolling, WebhookAddr: "127.0.0.1:8766",
+		},
 		Agents: Agents{
 			Claude:   Agent{Command: "claude"},
 			Codex:    Agent{Command: "codex"},

@@ -38,9 +38,9 @@ func (c Config) exposed() []string {
 }
 
 func (c Config) secretFiles() []string {
-	all := []string{c.Telegram.TokenFile, c.Telegram.ProxyFile}
+	all := []string{c.Telegram.TokenFile, c.Telegram.ProxyFile, c.Telegram.WebhookSecretFile}
 	for _, b := range c.TelegramBots {
-		all = append(all, b.TokenFile, b.ProxyFile)
+		all = append(all, b.TokenFile, b.ProxyFile, b.WebhookSecretFile)
 	}
 	var out []string
 	for _, f := range all {

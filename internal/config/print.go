@@ -31,10 +31,12 @@ func (c Config) Redacted() Config {
 	}
 	hide(&c.Telegram.Token)
 	hide(&c.Telegram.Proxy)
+	hide(&c.Telegram.WebhookSecret)
 	bots := make([]NamedTelegram, len(c.TelegramBots))
 	for i, b := range c.TelegramBots {
 		hide(&b.Token)
 		hide(&b.Proxy)
+		hide(&b.WebhookSecret)
 		bots[i] = b
 	}
 	c.TelegramBots = bots
@@ -52,9 +54,9 @@ func (c Config) Redacted() Config {
 
 // Secrets returns the secret values in use, for redaction at the sinks.
 func (c Config) Secrets() []string {
-	out := []string{c.Telegram.Token, c.Telegram.Proxy}
+	out := []string{c.Telegram.Token, c.Telegram.Proxy, c.Telegram.WebhookSecret}
 	for _, b := range c.TelegramBots {
-		out = append(out, b.Token, b.Proxy)
+		out = append(out, b.Token, b.Proxy, b.WebhookSecret)
 	}
 	var agents []Agent
 	for _, a := range c.Agents.builtin() {

@@ -53,6 +53,9 @@ type Batch struct {
 	Account  string
 	Messages []chat.Message
 	Cursor   string // stored with the messages; empty = unchanged
+	// Unread is what the adapter could not understand. It is kept for whoever
+	// looks into it, and acknowledged with the rest.
+	Unread []chat.Unread
 }
 
 // Traits is what a service can do, as data.

@@ -111,6 +111,11 @@ func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error
 			rows, at = append(rows, p.row()), append(at, i)
 		}
 	}
+	if len(b.Unread) > 0 {
+		if err := g.Inbox.Keep(ctx, b.Account, b.Unread); err != nil {
+			return nil, fmt.Errorf("keep what was not understood: %w", err)
+		}
+	}
 	if len(rows) == 0 && b.Cursor == "" {
 		return acks, nil
 	}

@@ -15,6 +15,9 @@ type Inbox interface {
 	// Conversation of the given rows. After an error nothing was stored and
 	// nothing may be acknowledged.
 	Record(ctx context.Context, account, cursor string, ms []chat.Inbound) ([]chat.Recorded, error)
+	// Keep stores events that were not understood; one that is stored already
+	// is not stored again. Old ones make room.
+	Keep(ctx context.Context, account string, us []chat.Unread) error
 	// Cursor returns the account's stored cursor, empty at first.
 	Cursor(ctx context.Context, account string) (string, error)
 }

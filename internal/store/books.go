@@ -16,6 +16,7 @@ type Counts struct {
 	Parked   int // of them, in chats that cannot be reached
 	Dead     int // letters
 	Sessions int // open
+	Unread   int // events that were not understood
 }
 
 // writeAudit writes a line of the audit trail. It must hold no secret and no
@@ -32,7 +33,7 @@ func writeAudit(ctx context.Context, t *tx, actor, action, detail string) error 
 func (v Books) Counts(ctx context.Context) (c Counts, err error) {
 	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
 		c, err = first(ctx, h, func(r row) (c Counts, err error) {
-			return c, r.Scan(&c.New, &c.Asked, &c.Queued, &c.Active, &c.Asks, &c.Outbox, &c.Parked, &c.Dead, &c.Sessions)
+			return c, r.Scan(&c.New, &c.Asked, &c.Queued, &c.Active, &c.Asks, &c.Outbox, &c.Parked, &c.Dead, &c.Sessions, &c.Unread)
 		}, `SELECT
 	(SELECT count(*) FROM inbound WHERE state IN ('new', 'asked') AND state = 'new'),
 	(SELECT count(*) FROM inbound WHERE state IN ('new', 'asked') AND state = 'asked'),
@@ -42,7 +43,8 @@ func (v Books) Counts(ctx context.Context) (c Counts, err error) {
 	(SELECT count(*) FROM outbox o WHERE `+isOpen+`),
 	(SELECT count(*) FROM outbox o JOIN place p ON p.id = o.place WHERE `+isOpen+` AND p.parked = 1),
 	(SELECT count(*) FROM dead),
-	(SELECT count(*) FROM session WHERE state = 'open')`)
+	(SELECT count(*) FROM session WHERE state = 'open'),
+	(SELECT count(*) FROM unread)`)
 		return err
 	})
 	return c, err

@@ -2,7 +2,7 @@
 // turns updates into chat.Message and outbox rows into calls, and knows no
 // agent, session or store.
 //
-// Receiving is a long poll of our own: updates are acknowledged only after the
+// Receiving is a long poll of our own, or a webhook behind a secret (webhook.go): updates are acknowledged only after the
 // inbox has made them durable, one that cannot be decoded does not stop the
 // others, and an outage ends in a longer pause, never in an exit. Sending
 // classifies every error text of the service, never repeats what may have
@@ -47,6 +47,8 @@ type Adapter struct {
 	sign   *signaller
 	menu   *menu
 	poll   *poller
+	hook   *hook // nil = updates are fetched
+	intake *intake
 	form   *form
 
 	unpaced bool
@@ -64,7 +66,7 @@ func Open(cfg Config, log *slog.Logger) (*Adapter, error) {
 	}
 	log = log.With("platform", Name, "account", cfg.Account)
 	w := newWire(cfg)
-	l := &link{log: log, alarm: cfg.Alarm, now: time.Now, state: troubleStarting}
+	l := &link{log: log, alarm: cfg.Alarm, now: time.Now, state: troubleStarting, lang: cfg.Lang}
 	mv := &moved{log: log, link: l, ids: map[string]string{}}
 	c := &calm{ends: map[string]time.Time{}}
 	a := &Adapter{log: log, wire: w, link: l, form: &form{log: log}, unpaced: cfg.Unpaced}
@@ -73,9 +75,14 @@ func Open(cfg Config, log *slog.Logger) (*Adapter, error) {
 	a.sign = &signaller{wire: w, out: a.out, calm: c, noReact: map[string]bool{},
 		muted: calm{ends: map[string]time.Time{}}}
 	a.menu = &menu{wire: w, log: log, want: cfg.Menu}
-	a.poll = &poller{wire: w, log: log, link: l, moved: mv, account: cfg.Account,
-		wait: cfg.PollTimeout, grace: cfg.PollGrace,
+	n := &intake{account: cfg.Account, log: log, moved: mv,
 		clicks: &clicks{wire: w, log: log, out: a.out, render: a.Render, slots: make(chan struct{}, clickSlots)}}
+	a.intake = n
+	a.poll = &poller{wire: w, log: log, link: l, intake: n, account: cfg.Account, wait: cfg.PollTimeout, grace: cfg.PollGrace,
+		removes: cfg.RemoveWebhook}
+	if cfg.Webhook.on() {
+		a.hook = &hook{cfg: cfg.Webhook, wire: w, log: log, link: l, intake: n, turn: make(chan struct{}, 1)}
+	}
 	return a, nil
 }
 
@@ -98,9 +105,12 @@ func (a *Adapter) Run(ctx context.Context, in platform.Inbound) error {
 	defer func() {
 		cancel()
 		side.Wait()
-		a.poll.clicks.wait()
+		a.intake.clicks.wait()
 		a.wire.client.CloseIdleConnections()
 	}()
+	if a.hook != nil {
+		return a.hook.run(ctx, me, in)
+	}
 	return a.poll.run(ctx, me, in)
 }
 
@@ -118,7 +128,7 @@ func (a *Adapter) hello(ctx context.Context) (user, error) {
 		t := diagnose(err)
 		a.link.set(ctx, t, err)
 		if t == troubleRejected {
-			return user{}, &chat.Error{Code: chat.Denied, Detail: words[t], Err: err}
+			return user{}, a.link.rejected(err)
 		}
 		pause := b.next()
 		var r *refusal

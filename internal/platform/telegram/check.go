@@ -13,17 +13,17 @@ import (
 func (a *Adapter) Check(ctx context.Context) (string, error) {
 	me, err := a.wire.me(ctx)
 	if err != nil {
-		return "", chat.E(chat.Unavailable, words[diagnose(err)], err)
+		return "", chat.E(chat.Unavailable, diagnose(err).says(a.link.lang), err)
 	}
 	var hook struct {
 		URL     string `json:"url"`
 		Pending int    `json:"pending_update_count"`
 	}
 	if err := a.wire.decode(ctx, request{method: "getWebhookInfo"}, &hook); err != nil {
-		return "", chat.E(chat.Unavailable, words[diagnose(err)], err)
+		return "", chat.E(chat.Unavailable, diagnose(err).says(a.link.lang), err)
 	}
 	if hook.URL != "" {
-		return "", chat.E(chat.Conflict, words[troubleWebhook], nil)
+		return "", chat.E(chat.Conflict, troubleWebhook.says(a.link.lang), nil)
 	}
 	groups := "in groups it sees commands, mentions and replies only (BotFather's privacy mode)"
 	if me.ReadAll {

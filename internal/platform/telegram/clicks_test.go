@@ -101,12 +101,12 @@ func TestMessagesOfAPausedDaemonComeInOrderAndOnce(t *testing.T) {
 func TestTwoProgramsOnOneTokenAreNoticed(t *testing.T) {
 	t.Parallel()
 	alarm := make(chan string, 100)
-	a, srv, _ := strict(t, Config{Alarm: func(d string) { alarm <- d }})
+	a, srv, _ := strict(t, Config{Alarm: func(d string, _ bool) { alarm <- d }})
 	start(t, a, newInbox())
 	if !srv.Wait(patience, func() bool { return a.Health().Connected }) {
 		t.Fatal("not connected")
 	}
-	b, _ := open(t, Config{APIURL: srv.URL, Alarm: func(d string) { alarm <- d }})
+	b, _ := open(t, Config{APIURL: srv.URL, Alarm: func(d string, _ bool) { alarm <- d }})
 	start(t, b, newInbox())
 	told := srv.Wait(patience, func() bool {
 		srv.SetWebhook(testToken, false) // lets the server look at its waiting polls

@@ -3,8 +3,10 @@ package telegram
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -28,13 +30,20 @@ type Config struct {
 	SettleBound int           // message ids looked at to settle a doubtful send; default 20
 	Unpaced     bool          // the server has no limits of its own, so that we need no budget
 
+	// Webhook makes Telegram deliver; the zero one means that we poll.
+	Webhook Webhook
+	// RemoveWebhook allows to remove a webhook that somebody else set for this
+	// bot, when we poll. One that we set ourselves is removed in any case.
+	RemoveWebhook bool
+
 	// Menu is the command menu, by language; "" is the one for every other
 	// language. nil leaves the menu that the bot has.
 	Menu map[string][]Command
 	// Alarm is told, once per cause, about trouble that only the operator can
 	// end: a second program on the same token, a webhook, a revoked token. It
-	// must not block. May be nil.
-	Alarm func(detail string)
+	// must not block. speaks says that the bot can still send. May be nil.
+	Alarm func(detail string, speaks bool)
+	Lang  string // of the operator, for Alarm and the health; empty = English
 }
 
 // Command is one entry of the command menu.
@@ -42,6 +51,8 @@ type Command struct {
 	Name        string // without the slash
 	Description string
 }
+
+var secretShape = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
 var tokenShape = regexp.MustCompile(`^[0-9]{1,20}:[A-Za-z0-9_-]{1,128}$`)
 
@@ -69,7 +80,34 @@ func (c Config) Validate() error {
 	if c.SettleBound < 0 || c.SettleBound > 200 {
 		errs = append(errs, errors.New("settle_bound: not between 0 and 200"))
 	}
+	errs = append(errs, c.Webhook.problems(c.APIURL)...)
 	return errors.Join(errs...)
+}
+
+// problems reports what is wrong with a webhook at the Bot API server api.
+func (w Webhook) problems(api string) []error {
+	if !w.on() {
+		return nil
+	}
+	var errs []error
+	u, err := url.Parse(w.URL)
+	cloud := api == "" || strings.TrimRight(api, "/") == DefaultAPIURL
+	switch {
+	case err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "https" && (cloud || u.Scheme != "http"):
+		errs = append(errs, errors.New("webhook_url: not an https address that Telegram can call"))
+	case cloud && !slices.Contains([]string{"", "443", "80", "88", "8443"}, u.Port()):
+		errs = append(errs, errors.New("webhook_url: Telegram calls the ports 443, 80, 88 and 8443 only"))
+	}
+	if _, _, err := net.SplitHostPort(w.Addr); err != nil {
+		errs = append(errs, errors.New("webhook_addr: not host:port"))
+	}
+	if w.Path != "" && !strings.HasPrefix(w.Path, "/") {
+		errs = append(errs, errors.New("webhook_path: does not begin with /"))
+	}
+	if !secretShape.MatchString(w.Secret) {
+		errs = append(errs, errors.New("webhook_secret: needed, 1 to 256 of A-Z a-z 0-9 _ -; without it anybody could speak as Telegram"))
+	}
+	return errs
 }
 
 // checkURL accepts an empty string. It does not repeat the URL, which may hold
@@ -106,6 +144,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.SettleBound == 0 {
 		c.SettleBound = 20
+	}
+	if c.Webhook.on() && c.Webhook.Path == "" {
+		c.Webhook.Path = "/"
+		if u, err := url.Parse(c.Webhook.URL); err == nil && u.Path != "" {
+			c.Webhook.Path = u.Path
+		}
 	}
 	return c
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"cligate/internal/chat"
+	"cligate/internal/i18n"
 	"cligate/internal/platform"
 )
 
@@ -14,44 +16,55 @@ import (
 type trouble string
 
 const (
-	troubleNone       trouble = ""
-	troubleStarting   trouble = "starting"
-	troubleNetwork    trouble = "network"
-	troubleForeign    trouble = "foreign" // somebody else's page instead of an answer
-	troubleServer     trouble = "server"
-	troubleBusy       trouble = "busy"     // told to wait
-	troublePoller     trouble = "poller"   // a second program polls
-	troubleWebhook    trouble = "webhook"  // a webhook takes the updates
-	troubleRejected   trouble = "rejected" // the token is not accepted
-	troubleStorage    trouble = "storage"  // what arrives cannot be stored
-	troubleUnreadable trouble = "unreadable"
+	troubleNone        trouble = ""
+	troubleStarting    trouble = "starting"
+	troubleNetwork     trouble = "network"
+	troubleForeign     trouble = "foreign" // somebody else's page instead of an answer
+	troubleServer      trouble = "server"
+	troubleBusy        trouble = "busy"     // told to wait
+	troublePoller      trouble = "poller"   // a second program polls
+	troubleWebhook     trouble = "webhook"  // a webhook takes the updates
+	troubleRejected    trouble = "rejected" // the token is not accepted
+	troubleStorage     trouble = "storage"  // what arrives cannot be stored
+	troubleUnreadable  trouble = "unreadable"
+	troubleTaken       trouble = "taken"       // another program has set a webhook of its own
+	troubleUndelivered trouble = "undelivered" // the service cannot reach our webhook
 )
 
-// words are for the operator.
-var words = map[trouble]string{
-	troubleNone:       "receiving",
-	troubleStarting:   "not connected yet",
-	troubleNetwork:    "Telegram cannot be reached; trying again",
-	troubleForeign:    "what answers at the API address is not a Bot API server (a proxy, a captive portal, a wrong api_url?); trying again",
-	troubleServer:     "Telegram reports an internal error; trying again",
-	troubleBusy:       "Telegram asked to wait; going on after that",
-	troublePoller:     "another program receives with the same bot token; stop it, or give this one its own bot. Messages may go to either until then",
-	troubleWebhook:    "a webhook is set for this bot, so nothing arrives here; remove it with deleteWebhook if no other program needs it",
-	troubleRejected:   "Telegram does not accept the bot token; set telegram.token to the one that BotFather shows",
-	troubleStorage:    "messages cannot be stored, so they are left at Telegram; trying again",
-	troubleUnreadable: "Telegram sends updates without a number; trying again",
+// says puts t into words for the operator, in the operator's language.
+func (t trouble) says(lang string) string {
+	if t == troubleNone {
+		return i18n.T(lang, "telegram.receiving")
+	}
+	return i18n.T(lang, "telegram."+string(t))
+}
+
+// tells reports whether t is what only the operator can end, so that it is said
+// aloud, and whether the bot can still speak meanwhile.
+func (t trouble) tells() (aloud, speaks bool) {
+	switch t {
+	case troublePoller, troubleWebhook, troubleTaken, troubleUndelivered:
+		return true, true
+	case troubleRejected:
+		return true, false
+	case troubleNone, troubleStarting, troubleNetwork, troubleForeign, troubleServer, troubleBusy, troubleStorage, troubleUnreadable:
+	}
+	return false, false
 }
 
 // link knows how the connection is. Each change is logged once.
 type link struct {
 	log   *slog.Logger
-	alarm func(string)
+	lang  string // of the operator
+	alarm func(detail string, speaks bool)
 	now   func() time.Time
 
 	mu     sync.Mutex
 	state  trouble
 	since  time.Time
 	lastOK time.Time
+	cause  string // what the service says of an undelivered update
+	told   map[trouble]time.Time
 	note   string // something to tell that is no trouble
 	name   string // of the bot, once it is known
 }
@@ -67,7 +80,11 @@ func (l *link) set(ctx context.Context, t trouble, err error) {
 		l.mu.Unlock()
 		return
 	}
-	l.state, l.since = t, l.now()
+	l.state, l.since, l.cause = t, l.now(), ""
+	if t == troubleUndelivered && err != nil {
+		l.cause = err.Error()
+	}
+	detail := l.detail()
 	l.mu.Unlock()
 
 	switch {
@@ -76,11 +93,39 @@ func (l *link) set(ctx context.Context, t trouble, err error) {
 	case t == troubleNone:
 		l.log.InfoContext(ctx, "receiving again", "after", l.now().Sub(since).Round(time.Second), "trouble", string(before))
 	default:
-		l.log.WarnContext(ctx, "not receiving", "trouble", string(t), "detail", words[t], "err", err)
+		l.log.WarnContext(ctx, "not receiving", "trouble", string(t), "detail", detail, "err", err)
 	}
-	if l.alarm != nil && (t == troublePoller || t == troubleWebhook || t == troubleRejected) {
-		l.alarm(words[t])
+	if aloud, speaks := t.tells(); aloud && l.alarm != nil && l.untold(t) {
+		l.alarm(detail, speaks)
 	}
+}
+
+// tellAgain is the least time between two words to the operator about the same
+// trouble. A second program that takes turns with us would make it many.
+const tellAgain = time.Hour
+
+// untold reports whether the operator was not told of t lately, and notes that
+// it is told now.
+func (l *link) untold(t trouble) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if last, ok := l.told[t]; ok && l.now().Sub(last) < tellAgain {
+		return false
+	}
+	if l.told == nil {
+		l.told = map[trouble]time.Time{}
+	}
+	l.told[t] = l.now()
+	return true
+}
+
+// detail is the state in words. The lock is held.
+func (l *link) detail() string {
+	s := l.state.says(l.lang)
+	if l.cause != "" {
+		s += ": " + l.cause
+	}
+	return s
 }
 
 // unproven reports whether it is open if the connection works. A second poller
@@ -100,7 +145,7 @@ func (l *link) remark(s string) {
 func (l *link) health() platform.Health {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	h := platform.Health{Connected: l.state == troubleNone, Detail: words[l.state], LastOK: l.lastOK}
+	h := platform.Health{Connected: l.state == troubleNone, Detail: l.detail(), LastOK: l.lastOK}
 	if l.note != "" {
 		h.Detail += "; " + l.note
 	}
@@ -118,4 +163,9 @@ func (l *link) bot() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.name
+}
+
+// rejected is the error of a token that is not accepted.
+func (l *link) rejected(err error) error {
+	return &chat.Error{Code: chat.Denied, Detail: troubleRejected.says(l.lang), Err: err}
 }

@@ -116,6 +116,7 @@ const meJSON = `{"id":123456,"is_bot":true,"first_name":"Test","username":"TestB
 type inbox struct {
 	mu      sync.Mutex
 	msgs    []chat.Message
+	unread  []chat.Unread
 	cursor  string
 	batches int
 	fail    func(n int) error // of the n-th call, from 1
@@ -136,6 +137,7 @@ func (in *inbox) Receive(_ context.Context, b platform.Batch) ([]chat.Ack, error
 		}
 	}
 	in.msgs = append(in.msgs, b.Messages...)
+	in.unread = append(in.unread, b.Unread...)
 	if b.Cursor != "" {
 		in.cursor = b.Cursor
 	}

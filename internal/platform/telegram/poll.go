@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"cligate/internal/chat"
@@ -29,11 +30,13 @@ type poller struct {
 	wire    *wire
 	log     *slog.Logger
 	link    *link
-	moved   *moved
-	clicks  *clicks
+	intake  *intake
 	account string
 	wait    time.Duration // how long the server holds a poll open
 	grace   time.Duration // how much longer we wait
+	removes bool          // a webhook of somebody else may be removed
+	ours    string        // the cursor, when a webhook of ours delivered last
+	removed time.Time     // when a webhook was removed last
 }
 
 // run receives until ctx ends (nil) or the token is refused.
@@ -72,6 +75,9 @@ func (p *poller) start(ctx context.Context, in platform.Inbound) int64 {
 	for {
 		cursor, err := in.Cursor(ctx, p.account)
 		if err == nil {
+			if strings.HasPrefix(cursor, markPrefix) {
+				p.ours = cursor
+			}
 			n, err := strconv.ParseInt(cursor, 10, 64)
 			if err != nil || n < 0 {
 				n = 0 // from the oldest one that the server still has
@@ -119,8 +125,11 @@ func (p *poller) failed(ctx context.Context, err error, b *backoff) (pause time.
 			return 0, nil //nolint:nilerr // likewise
 		case t == troubleRejected:
 			p.link.set(ctx, t, err)
-			return 0, &chat.Error{Code: chat.Denied, Detail: words[t], Err: err}
+			return 0, p.link.rejected(err)
 		}
+	}
+	if t == troubleWebhook && p.unhook(ctx) {
+		return 0, nil
 	}
 	p.link.set(ctx, t, err)
 	pause = b.next()
@@ -131,6 +140,30 @@ func (p *poller) failed(ctx context.Context, err error, b *backoff) (pause time.
 	// A connection that did not answer is not used again.
 	p.wire.client.CloseIdleConnections()
 	return pause, nil
+}
+
+// hookAgain is the least time between two webhooks that are removed: whoever
+// sets one again is not fought.
+const hookAgain = 10 * time.Minute
+
+// unhook removes the webhook that keeps updates from us, if it is the one we
+// set ourselves when we did not poll, or the operator has said that any may go.
+// What waits at the service is kept.
+func (p *poller) unhook(ctx context.Context) bool {
+	if p.ours == "" && !p.removes || time.Since(p.removed) < hookAgain {
+		return false
+	}
+	i, err := p.wire.hookInfo(ctx)
+	if err != nil || i.URL == "" || !p.removes && !ours(p.ours, i.URL) {
+		return false
+	}
+	if err := p.wire.dropHook(ctx); err != nil {
+		p.log.WarnContext(ctx, "webhook not removed", "err", err)
+		return false
+	}
+	p.removed = time.Now()
+	p.log.InfoContext(ctx, "webhook removed; updates are fetched from now on", "ours", ours(p.ours, i.URL))
+	return true
 }
 
 // diagnose says what a failed poll means.
@@ -160,58 +193,27 @@ func diagnose(err error) trouble {
 }
 
 // take hands a batch on and returns the next offset, which acknowledges it.
-// What cannot be decoded is skipped and acknowledged with the rest.
+// What cannot be decoded is kept and acknowledged with the rest.
 func (p *poller) take(ctx context.Context, d decoder, in platform.Inbound, raws []json.RawMessage, offset int64) int64 {
-	b := platform.Batch{Account: p.account}
-	var queries []string // by message
-	var orphans []string // queries that became no message
+	s := p.intake.read(ctx, d, raws)
 	next := offset
-	for _, raw := range raws {
-		var id struct {
-			ID *int64 `json:"update_id"`
-		}
-		if json.Unmarshal(raw, &id) == nil && id.ID != nil {
-			// Numbers restart anywhere after a quiet week: the last one of the
-			// batch counts, be it lower than what we had.
-			next = *id.ID + 1
-		}
-		t, err := d.take(raw)
-		if err != nil {
-			p.log.WarnContext(ctx, "update skipped", "update", next-1, "err", err)
-			continue
-		}
-		if t.to != 0 {
-			p.moved.note(ctx, t.from, t.to)
-		}
-		switch {
-		case len(t.msgs) > 0:
-			b.Messages = append(b.Messages, t.msgs...)
-			queries = append(queries, t.query)
-		case t.query != "":
-			orphans = append(orphans, t.query)
-		}
+	if s.numbered {
+		next = s.last + 1
 	}
 	switch {
-	case next == offset && len(b.Messages) == 0 && len(raws) > 0:
+	case next == offset && len(s.Messages) == 0 && len(raws) > 0:
 		p.link.set(ctx, troubleUnreadable, nil)
 		return offset
 	case len(raws) == 0:
 		p.link.set(ctx, troubleNone, nil)
 		return offset
 	}
-	b.Cursor = strconv.FormatInt(next, 10)
-	acks, ok := p.hand(ctx, in, b)
+	s.Cursor = strconv.FormatInt(next, 10)
+	acks, ok := p.hand(ctx, in, s.Batch)
 	if !ok {
 		return offset
 	}
-	for i, ack := range acks {
-		if i < len(queries) && queries[i] != "" {
-			p.clicks.answer(ctx, queries[i], b.Messages[i], ack)
-		}
-	}
-	for _, q := range orphans {
-		p.clicks.answer(ctx, q, chat.Message{}, chat.Ack{})
-	}
+	p.intake.answer(ctx, s, acks)
 	return next
 }
 

@@ -85,8 +85,11 @@ func TestOneUndecodableUpdateDoesNotStopTheOthers(t *testing.T) {
 		if in.cursor != "13" || s.offsets[len(s.offsets)-1] != "13" {
 			t.Errorf("cursor %q, next offset %q, want 13", in.cursor, s.offsets[len(s.offsets)-1])
 		}
-		if !strings.Contains(log.String(), "update skipped") {
-			t.Error("the skipped update is not in the log")
+		if len(in.unread) != 2 || string(in.unread[1].Raw) != "7" || !strings.Contains(string(in.unread[0].Raw), `"message_id":"x"`) {
+			t.Errorf("kept %v", in.unread)
+		}
+		if !strings.Contains(log.String(), "update not understood") {
+			t.Error("the odd update is not in the log")
 		}
 		_ = stop()
 	})
@@ -222,7 +225,7 @@ func TestASecondPollerIsNamedAndOutlived(t *testing.T) {
 		const text = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
 		s := &service{steps: append(times(8, refuse(409, text)), batch(textUpdate(3, "here")))}
 		var alarms []string
-		a, log := offline(t, Config{Alarm: func(d string) { alarms = append(alarms, d) }}, s.answer)
+		a, log := offline(t, Config{Alarm: func(d string, _ bool) { alarms = append(alarms, d) }}, s.answer)
 		in := newInbox()
 		stop := start(t, a, in)
 		time.Sleep(2 * time.Second)
@@ -444,7 +447,7 @@ func TestADeadConnectionIsNoticed(t *testing.T) {
 		}
 		time.Sleep(62 * time.Second)
 		synctest.Wait()
-		if h := a.Health(); h.Connected || h.Detail != words[troubleNetwork] {
+		if h := a.Health(); h.Connected || h.Detail != troubleNetwork.says("") {
 			t.Errorf("after the connection died health says %+v", h)
 		}
 		_ = stop()

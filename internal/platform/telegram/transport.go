@@ -73,6 +73,9 @@ func newWire(cfg Config) *wire {
 			hidden = append(hidden, pw, "[password]", url.QueryEscape(pw), "[password]")
 		}
 	}
+	if s := cfg.Webhook.Secret; s != "" {
+		hidden = append(hidden, s, "[secret]")
+	}
 	return &wire{
 		bot:    bot,
 		client: newClient(cfg),

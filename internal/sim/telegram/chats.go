@@ -195,11 +195,6 @@ func person(id int64, name string) map[string]any {
 	return map[string]any{"id": id, "is_bot": false, "first_name": name, "language_code": "en"}
 }
 
-func (b *bot) me() map[string]any {
-	return map[string]any{"id": b.id, "is_bot": true, "first_name": b.username, "username": b.username,
-		"can_join_groups": true, "can_read_all_group_messages": !b.privacy, "supports_inline_queries": false}
-}
-
 func chatJSON(s *Server, id int64) map[string]any {
 	c := s.chats[id]
 	if c == nil {

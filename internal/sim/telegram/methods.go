@@ -18,19 +18,10 @@ type request struct {
 
 // dispatch carries out the call.
 func (r request) dispatch(method string) (any, *refusal) {
-	b, p := r.b, r.p
+	if result, no, ok := r.ofBot(method); ok {
+		return result, no
+	}
 	switch method {
-	case "getMe":
-		return b.me(), nil
-	case "getWebhookInfo":
-		url := ""
-		if b.webhook {
-			url = "https://example.org/hook"
-		}
-		return map[string]any{"url": url, "has_custom_certificate": false, "pending_update_count": len(b.updates)}, nil
-	case "deleteWebhook":
-		b.webhook = false
-		return true, nil
 	case "sendMessage":
 		return r.sendMessage()
 	case "sendDocument":
@@ -52,10 +43,6 @@ func (r request) dispatch(method string) (any, *refusal) {
 		return true, nil
 	case "setMessageReaction":
 		return r.react()
-	case "setMyCommands":
-		return r.setCommands()
-	case "getMyCommands":
-		return b.menu(p.str("language_code")), nil
 	case "getChat":
 		c, no := r.target(false)
 		if no != nil {
@@ -375,39 +362,4 @@ func (r request) react() (any, *refusal) {
 		m.Reaction = one.Emoji
 	}
 	return true, nil
-}
-
-func (r request) setCommands() (any, *refusal) {
-	s, b, p := r.s, r.b, r.p
-	var cs []struct{ Command, Description string }
-	if !p.object("commands", &cs) {
-		return nil, bad("can't parse commands")
-	}
-	if s.on(RuleCommands) {
-		if len(cs) > 100 {
-			return nil, bad("BOT_COMMANDS_TOO_MUCH")
-		}
-		for _, c := range cs {
-			if n := len(c.Command); n < 1 || n > 32 || strings.Trim(c.Command, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" {
-				return nil, bad("BOT_COMMAND_INVALID")
-			}
-			if n := len([]rune(c.Description)); n < 1 || n > 256 {
-				return nil, bad("BOT_COMMAND_DESCRIPTION_INVALID")
-			}
-		}
-	}
-	kept := []any{}
-	for _, c := range cs {
-		kept = append(kept, map[string]any{"command": c.Command, "description": c.Description})
-	}
-	b.commands[p.str("language_code")] = kept
-	return true, nil
-}
-
-// menu is the command menu of a language, as it was set.
-func (b *bot) menu(lang string) []any {
-	if m, ok := b.commands[lang]; ok {
-		return m
-	}
-	return []any{}
 }

@@ -154,7 +154,11 @@ func (s *Server) Answered(token, id string) bool {
 }
 
 func (s *Server) push(b *bot, kind string, j map[string]any) {
-	b.updates = append(b.updates, update{id: b.nextID, kind: kind, body: j})
+	at := time.Now()
+	if date, ok := j["date"].(int64); ok && date > 0 && kind != "callback_query" {
+		at = time.Unix(date, 0)
+	}
+	b.updates = append(b.updates, update{id: b.nextID, kind: kind, body: j, at: at})
 	b.nextID++
 	s.changed.Broadcast()
 }

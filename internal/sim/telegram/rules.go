@@ -36,13 +36,17 @@ const (
 	RuleTextEdit Rule = "text-edit" // a document has a caption, not a text
 	RuleFileName Rule = "file-name" // no local path in an upload
 	RuleMethod   Rule = "method"    // unknown methods do not exist
+	RuleHook     Rule = "hook"      // a webhook's address is https, its secret of plain characters
+	RuleScope    Rule = "scope"     // commands for a chat need the chat
+	RuleAge      Rule = "age"       // messages wait 24 hours, pressed buttons 150 seconds
 )
 
 // Rules lists every rule.
 func Rules() []Rule {
 	return []Rule{RuleLength, RuleEmpty, RuleEntities, RuleParse, RuleSame, RuleEditable, RuleExists, RuleChat, RuleThread,
 		RuleReply, RuleButtons, RuleQuery, RuleReaction, RuleRate, RulePoll, RuleWebhook, RuleCommands, RuleCaption, RuleFile,
-		RuleMigrated, RuleBlocked, RuleTextEdit, RuleFileName, RuleMethod, RuleLink}
+		RuleMigrated, RuleBlocked, RuleTextEdit, RuleFileName, RuleMethod, RuleLink,
+		RuleHook, RuleScope, RuleAge}
 }
 
 // rulebook knows which rules are in force.

@@ -9,6 +9,7 @@
 package telegram
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -34,6 +35,11 @@ type Server struct {
 	bots    map[string]*bot
 	chats   map[int64]*chatState
 	closing bool
+	life    context.Context
+	end     context.CancelFunc
+	cloud   bool
+	late    time.Duration // by which waiting updates are older than they are
+	skew    time.Duration // of the clock in answers
 }
 
 // bot is one account.
@@ -46,17 +52,20 @@ type bot struct {
 	updates  []update
 	nextID   int64 // of updates
 	poll     int   // generation of the running getUpdates; a newer one ends it
-	webhook  bool
 	revoked  bool
 	queries  map[string]*query
-	commands map[string][]any // by language
 	nextQ    int64
+
+	hook      *webhook // nil = none
+	delivered []Delivery
+	profile   *profile
 }
 
 type update struct {
 	id   int64
 	kind string
 	body map[string]any
+	at   time.Time // from when on it ages
 }
 
 type query struct {
@@ -90,6 +99,7 @@ func New() (*Server, error) {
 		rulebook: &rulebook{off: map[Rule]bool{}}, faults: &faults{}, rates: newRates(), journal: &journal{},
 	}
 	s.changed = sync.NewCond(&s.mu)
+	s.life, s.end = context.WithCancel(context.Background())
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = s.http.Serve(l) }() // ends with Close
 	return s, nil
@@ -99,6 +109,7 @@ func New() (*Server, error) {
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closing = true
+	s.end()
 	s.changed.Broadcast()
 	s.mu.Unlock()
 	_ = s.http.Close()
@@ -111,7 +122,7 @@ func (s *Server) AddBot(token, username string, privacy bool) {
 	var id int64
 	_, _ = fmt.Sscanf(token, "%d:", &id)
 	s.bots[token] = &bot{id: id, username: username, token: token, privacy: privacy, counter: 100, nextID: 1000,
-		queries: map[string]*query{}, commands: map[string][]any{}}
+		queries: map[string]*query{}, profile: newProfile()}
 }
 
 // Revoke makes a token invalid, as BotFather does.
@@ -119,14 +130,6 @@ func (s *Server) Revoke(token string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bots[token].revoked = true
-	s.changed.Broadcast()
-}
-
-// SetWebhook pretends that a webhook is active.
-func (s *Server) SetWebhook(token string, active bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bots[token].webhook = active
 	s.changed.Broadcast()
 }
 
@@ -194,6 +197,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	b := s.bots[token]
 	gone := b == nil || b.revoked
+	if s.skew != 0 {
+		w.Header().Set("Date", time.Now().Add(s.skew).UTC().Format(http.TimeFormat))
+	}
 	s.mu.Unlock()
 	if gone {
 		answer(w, nil, &refusal{code: 401, text: "Unauthorized"})

@@ -223,6 +223,20 @@ var violations = map[Rule]struct {
 	RuleLink: {"Wrong HTTP URL", func(t *testing.T, s *Server) reply {
 		return call(t, s, "sendMessage", "chat_id", alice, "text", "x", "entities", []entity{{Type: "text_link", Length: 1, URL: "./a.go"}})
 	}},
+	RuleHook: {"secret token contains unallowed characters", func(t *testing.T, s *Server) reply {
+		return call(t, s, "setWebhook", "url", "http://127.0.0.1:1/", "secret_token", "not plain")
+	}},
+	RuleScope: {"chat not found", func(t *testing.T, s *Server) reply {
+		return call(t, s, "setMyCommands", "commands", []map[string]string{{"command": "a", "description": "x"}}, "scope", map[string]any{"type": "chat", "chat_id": 4711})
+	}},
+	RuleAge: {"nothing waits", func(t *testing.T, s *Server) reply {
+		s.Say(token, Say{Chat: alice, Text: "old"})
+		s.Elapse(24*time.Hour + time.Minute)
+		if len(poll(t, s, 0)) == 0 {
+			return reply{Description: "nothing waits"}
+		}
+		return reply{OK: true}
+	}},
 	RuleMethod: {"Not Found: method not found", func(t *testing.T, s *Server) reply {
 		return call(t, s, "sendRichMessage", "chat_id", alice)
 	}},

@@ -17,7 +17,7 @@ func (s *Server) getUpdates(ctx context.Context, b *bot, p params) (any, *refusa
 	p.object("allowed_updates", &allowed)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if b.webhook && s.on(RuleWebhook) {
+	if b.hook != nil && s.on(RuleWebhook) {
 		return nil, &refusal{code: 409, text: "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first"}
 	}
 	b.poll++
@@ -41,10 +41,13 @@ func (s *Server) getUpdates(ctx context.Context, b *bot, p params) (any, *refusa
 	})
 	defer timer.Stop()
 	for {
+		s.expire(b)
 		out := b.batch(allowed)
 		switch {
 		case s.closing || ctx.Err() != nil:
 			return []any{}, nil
+		case b.hook != nil && s.on(RuleWebhook):
+			return nil, &refusal{code: 409, text: "Conflict: terminated by setWebhook request"}
 		case b.poll != mine && s.on(RulePoll):
 			return nil, &refusal{code: 409, text: "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"}
 		case b.revoked:
@@ -62,7 +65,7 @@ var notByDefault = []string{"chat_member", "message_reaction", "message_reaction
 func (b *bot) batch(allowed []string) []any {
 	out := []any{}
 	for _, u := range b.updates {
-		if len(allowed) == 0 && slices.Contains(notByDefault, u.kind) || len(allowed) > 0 && !slices.Contains(allowed, u.kind) {
+		if !wants(allowed, u.kind) {
 			continue
 		}
 		if len(out) == maxBatch {
