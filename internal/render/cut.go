@@ -126,6 +126,9 @@ func (w *writer) cutCode(b Block) (head Block, tail []Block, ok bool) {
 	if at == 0 {
 		return head, nil, false
 	}
+	if i := strings.LastIndexAny(line[:at], " ;,"); i > at*3/4 { // between two words of a minified file
+		at = i + 1
+	}
 	head.Text, rest.Text = b.Text[:at], b.Text[at:]
 	return head, []Block{rest}, !empty(head)
 }

@@ -136,7 +136,7 @@ func (w *writer) blocks(bs []Block) {
 // gap writes what stands between two blocks.
 func (w *writer) gap(above, b Block) {
 	switch {
-	case b.Kind == Item, above.Kind == Heading, w.depth > 0:
+	case b.Kind == Item, above.Kind == Heading && b.Kind != Heading, w.depth > 0:
 	default:
 		w.raw("\n")
 	}

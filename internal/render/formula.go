@@ -8,8 +8,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// formula keeps formulas as they were written: no chat service draws them, and
-// as Markdown they would lose their backslashes and stars. A dollar sign that
+// formula keeps formulas as they were written, as code: no chat service draws
+// them, and as Markdown they would lose their backslashes and stars. A dollar sign that
 // begins no formula, a shell variable or a price, is text like any other.
 type formula struct{}
 
@@ -53,10 +53,15 @@ func formulaLength(line []byte) int {
 	if bytes.IndexByte(body, '`') >= 0 {
 		return 0
 	}
+	spaced := bytes.ContainsAny(body, " \t")
 	switch string(end) {
 	case "$":
 		blank := body[0] == ' ' || body[0] == '\t' || body[size-1] == ' ' || body[size-1] == '\t'
-		if blank || len(rest) > 0 && wordByte(rest[0]) || !bytes.ContainsAny(body, `\*_^`) {
+		if blank || len(rest) > 0 && wordByte(rest[0]) || spaced && !bytes.ContainsAny(body, `\*_^=`) {
+			return 0
+		}
+	case "$$":
+		if spaced && !bytes.ContainsAny(body, `\_^=`) {
 			return 0
 		}
 	case `\]`: // may be an escaped bracket of a text

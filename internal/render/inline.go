@@ -3,6 +3,7 @@ package render
 import (
 	"html"
 	"net/url"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -88,7 +89,11 @@ func (w *runs) node(n ast.Node, style Style, link string) {
 			w.write("\n", style, link)
 		}
 	case *ast.String: // a formula
-		w.write(string(n.Value), style, link)
+		if link != "" {
+			w.write(string(n.Value), style, link)
+		} else {
+			w.write(string(n.Value), Code, "")
+		}
 	case *ast.Emphasis:
 		if n.Level > 1 {
 			w.kids(n, style|Bold, link)
@@ -257,6 +262,9 @@ func trimRuns(in []Inline) []Inline {
 	return in
 }
 
+// template is what stands for something in an address: <id>, {id}.
+var template = regexp.MustCompile(`^(?:<[A-Za-z][A-Za-z0-9_-]{0,40}>|\{[A-Za-z][A-Za-z0-9_-]{0,40}\})`)
+
 // plainAddress finds the first http address that stands in s by itself; to is
 // 0 when there is none.
 func plainAddress(s string) (from, to int) {
@@ -277,8 +285,8 @@ func plainAddress(s string) (from, to int) {
 			end++
 		}
 		at = end
-		if next, _ := utf8.DecodeRuneInString(s[end:]); s[end-1] == '/' && end < len(s) && unicode.IsLetter(next) {
-			continue // goes on in another script: nobody knows where it ends
+		if next, _ := utf8.DecodeRuneInString(s[end:]); s[end-1] == '/' && end < len(s) && unicode.IsLetter(next) || template.MatchString(s[end:]) {
+			continue // goes on in another script, or with a blank to be filled in: it leads nowhere
 		}
 		end = trimAddress(s, from, end)
 		if _, ok := address(s[from:end]); ok {

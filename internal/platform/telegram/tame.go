@@ -109,14 +109,15 @@ func writeOut(out []render.Inline, shown, link string) []render.Inline {
 	return append(out, render.Inline{Text: " ("}, render.Inline{Text: link, Style: render.Code}, render.Inline{Text: ")"})
 }
 
-// word is what can be one path, name or option: no quotes, brackets, commas.
-var word = regexp.MustCompile(`[A-Za-z0-9_!#$%&*+\-./:=?@\\^~]+`)
+// word is what can be one path, name or option: no quotes, brackets, commas,
+// except for names in brackets that stand for something, as in /users/{id}.
+var word = regexp.MustCompile(`(?:[A-Za-z0-9_!#$%&*+\-./:=?@\\^~]|<[A-Za-z][A-Za-z0-9_-]*>|\{[A-Za-z][A-Za-z0-9_-]*\})+`)
 
 // wildParts are what the service makes something of, within a word: commands
 // (also in paths), mentions, hashtags, cashtags (shell variables in capitals),
 // and addresses, of which it recognises many that are names of files or members.
 var wildParts = []*regexp.Regexp{
-	regexp.MustCompile(`(?:^|[^A-Za-z0-9_/])/[A-Za-z0-9_]`),
+	regexp.MustCompile(`(?:^|[^A-Za-z0-9_/<>])/[A-Za-z0-9_]`),
 	regexp.MustCompile(`(?:^|[^A-Za-z0-9_])@[A-Za-z0-9_]`),
 	regexp.MustCompile(`(?:^|[^A-Za-z0-9_])#[A-Za-z0-9_]`),
 	regexp.MustCompile(`(?:^|[^A-Za-z0-9_$])\$[A-Z]{1,8}(?:$|[^A-Za-z0-9_$])`),
@@ -148,9 +149,9 @@ func tame(out []render.Inline, r render.Inline) ([]render.Inline, int) {
 	n, done := 0, 0
 	for _, at := range word.FindAllStringIndex(r.Text, -1) {
 		from, to := at[0], at[1]
-		w := strings.TrimLeft(r.Text[from:to], "*!?:=^")
+		w := strings.TrimLeft(r.Text[from:to], "*!?:^")
 		from = to - len(w)
-		w = strings.TrimRight(w, ".:!?*^=~&")
+		w = strings.TrimRight(w, ".:!?*^~")
 		to = from + len(w)
 		tag := from > 0 && r.Text[from-1] == '<' && strings.HasPrefix(w, "/")
 		if tag || !wild(w) {

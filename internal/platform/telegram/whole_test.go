@@ -1,0 +1,171 @@
+package telegram
+
+import (
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	fakebot "cligate/internal/sim/telegram"
+)
+
+// The checks here read the source line by line, with none of the renderer's
+// code, and compare with what the server holds.
+
+// held is everything that a server holds of an answer: texts with the addresses
+// of links and the languages of code, and the lines of preformatted text.
+func held(ms []fakebot.Message) (words string, code []codeLine) {
+	var sb strings.Builder
+	for _, m := range ms {
+		units := utf16.Encode([]rune(m.Text))
+		at := 0
+		for _, e := range m.Entities {
+			switch e.Type {
+			case "pre":
+				sb.WriteString(string(utf16.Decode(units[at:e.Offset])) + " " + e.Language + " ")
+				at = e.Offset
+				for i, l := range strings.Split(string(utf16.Decode(units[e.Offset:e.Offset+e.Length])), "\n") {
+					code = append(code, codeLine{l, i == 0})
+				}
+			case "text_link":
+				if end := e.Offset + e.Length; end > at {
+					sb.WriteString(string(utf16.Decode(units[at:end])) + " " + e.URL + " ")
+					at = end
+				}
+			}
+		}
+		sb.WriteString(string(utf16.Decode(units[at:])) + "\n")
+	}
+	return sb.String(), code
+}
+
+// codeLine is a line of preformatted text. The first one of a block has lost its
+// indentation.
+type codeLine struct {
+	text  string
+	first bool
+}
+
+// documentOf returns the document of an answer, nil when there is none.
+func documentOf(ms []fakebot.Message) []byte {
+	for _, m := range ms {
+		if m.File != "" {
+			return m.FileBody
+		}
+	}
+	return nil
+}
+
+// wholeAnswer checks that the server holds every word and every line of code of
+// an answer, in order.
+func wholeAnswer(t *testing.T, md string, ms []fakebot.Message) {
+	t.Helper()
+	words, code := held(ms)
+	if body := documentOf(ms); body != nil {
+		// The first message is the beginning, the file is everything.
+		if md = strings.TrimSpace(md); !strings.Contains(string(body), md) && !strings.Contains(md, strings.TrimSpace(string(body))) {
+			t.Error("the file is not the answer")
+		}
+		if missing := lostWords(html.UnescapeString(md), strings.TrimSuffix(ms[0].Text, "…")); missing == md {
+			t.Error("the message is not the beginning of the answer")
+		}
+		return
+	}
+	text, lines := divide(md)
+	text = strings.NewReplacer("[x] ", "", "[X] ", "", "mailto:", "").Replace(text) // shown as a box, as an address
+	if missing := lostWords(text, words); missing != "" {
+		t.Errorf("lost words from %.120q", missing)
+	}
+	for _, l := range lines {
+		i := slices.IndexFunc(code, func(c codeLine) bool {
+			return c.text == l || c.first && c.text == strings.TrimLeft(l, " ")
+		})
+		if i < 0 {
+			t.Errorf("lost line of code %.120q", l)
+			return
+		}
+		code = code[i+1:]
+	}
+}
+
+var fence = regexp.MustCompile("^[ >]*(?:[-*+] +|[0-9]+[.)] +)*(`{3,}|~{3,})([^`]*)$")
+
+// divide separates the text of a Markdown source from its lines of fenced code,
+// as they should look on a telephone.
+func divide(md string) (text string, code []string) {
+	var sb strings.Builder
+	open, indent := "", 0
+	for _, l := range strings.Split(strip(md), "\n") {
+		m := fence.FindStringSubmatchIndex(l)
+		switch {
+		case open == "" && m != nil:
+			open, indent = l[m[2]:m[3]], m[2]
+			sb.WriteString(l[m[4]:m[5]] + "\n")
+		case open == "":
+			sb.WriteString(l + "\n")
+		case m != nil && strings.HasPrefix(l[m[2]:m[3]], open) && strings.TrimSpace(l[m[4]:m[5]]) == "":
+			open = ""
+		default:
+			sb.WriteString(l + "\n")
+			l = strings.TrimPrefix(l, l[:margin(l, indent)])
+			if len(l) < 3000 && strings.TrimSpace(l) != "" {
+				code = append(code, strings.TrimRight(clean(l), " "))
+			}
+		}
+	}
+	return sb.String(), code
+}
+
+// margin is how much of a line belongs to the list or quote around it.
+func margin(l string, indent int) int {
+	n := 0
+	for n < indent && n < len(l) && (l[n] == ' ' || l[n] == '>') {
+		n++
+	}
+	return n
+}
+
+// lostWords returns the rest of text from the first letter or digit that is not
+// in held, in order; tables may have another order within a row's height.
+func lostWords(text, held string) string {
+	if hasTable(text) {
+		return lostFromTable(text, held)
+	}
+	rest := held
+	for i, r := range text {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			continue
+		}
+		j := strings.IndexRune(rest, r)
+		if j < 0 {
+			return text[i:]
+		}
+		rest = rest[j+utf8.RuneLen(r):]
+	}
+	return ""
+}
+
+var tableRule = regexp.MustCompile(`(?m)^[ >]*\|?[ :]*-+[-:| ]*\|[-:| ]*$`)
+
+func hasTable(text string) bool { return tableRule.MatchString(text) }
+
+var aWord = regexp.MustCompile(`[\p{L}\p{N}]+`)
+
+// lostFromTable looks for every line's words by itself: a table that is too wide
+// repeats its header in each row.
+func lostFromTable(text, held string) string {
+	have := map[string]bool{}
+	for _, w := range aWord.FindAllString(held, -1) {
+		have[w] = true
+	}
+	for _, w := range aWord.FindAllString(text, -1) {
+		if !have[w] && !strings.Contains(held, w) {
+			return w
+		}
+	}
+	return ""
+}
