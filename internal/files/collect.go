@@ -28,7 +28,6 @@ const (
 	headSize = 256 << 10
 )
 
-
 // Collect takes what lies in the folder of a turn. It never fails: what cannot
 // be taken is told in a reply. limit is the largest file that the chat takes, in
 // bytes; 0 = any size.

@@ -57,7 +57,9 @@ func (d *delivery) deliver() time.Duration {
 		return d.failed(err)
 	}
 	fault.Hit(arrived(d.out))
-	d.receipt(ref)
+	if d.receipt(ref) {
+		d.spent(d.out.Part.File)
+	}
 	d.works()
 	if l := s.live(d.out.Turn); l != nil && isProgress(d.out) {
 		l.posted(ref, d.out.Part)
@@ -77,21 +79,21 @@ func arrived(o chat.Out) fault.Point {
 	return fault.SendDone
 }
 
-// receipt stores what was sent. It is not given up before we end: a row whose
-// receipt is lost has to be settled.
-func (d *delivery) receipt(ref chat.Ref) {
+// receipt stores what was sent, and reports whether it is stored. It is not
+// given up before we end: a row whose receipt is lost has to be settled.
+func (d *delivery) receipt(ref chat.Ref) bool {
 	s, o := d.sender, d.out
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, firstRetry) {
 		err := s.ledger.Sent(context.WithoutCancel(s.ctx), o.ID, ref)
 		if err == nil || chat.CodeOf(err) == chat.Missing {
-			return
+			return true
 		}
 		if d.fails++; d.fails == 1 {
 			s.cfg.Log.ErrorContext(s.ctx, "receipt not stored yet", "outbox", o.ID, "channel", d.name, "err", err)
 		}
 		select {
 		case <-s.ctx.Done():
-			return
+			return false
 		case <-time.After(wait):
 		}
 	}
@@ -100,7 +102,7 @@ func (d *delivery) receipt(ref chat.Ref) {
 // send makes one call. It has a time limit of its own, and goes on for a short
 // while after the daemon was told to end.
 func (s *sender) send(a platform.Adapter, o chat.Out) (ref chat.Ref, err error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), s.cfg.SendTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), s.timeFor(o))
 	defer cancel()
 	defer context.AfterFunc(s.ctx, func() {
 		t := time.NewTimer(s.cfg.Drain)
@@ -170,11 +172,14 @@ func (d *delivery) later(at time.Time, sure bool, e *chat.Error) time.Duration {
 }
 
 // degrade sends the plain form, then a file; after that there is nothing left.
+// Of a file are sent its lighter forms.
 func (d *delivery) degrade(e *chat.Error) time.Duration {
 	s, o, p := d.sender, &d.out, &d.out.Part
+	file := p.File
 	switch {
-	case p.Format != nil:
+	case p.Format != nil && (file == nil || file.Kind != chat.FilePhoto):
 		p.Format = nil
+	case o.Op == chat.OpPost && lighter(p):
 	case p.File == nil && p.Text != "" && o.Op == chat.OpPost && o.Class != chat.OutProgress:
 		p.File = &chat.OutFile{Name: "answer.md", Body: []byte(p.Text)}
 		p.Text = i18n.T(langOf(p.Text), "reply.as_file")
@@ -182,7 +187,11 @@ func (d *delivery) degrade(e *chat.Error) time.Duration {
 		return d.bury(e)
 	}
 	s.cfg.Log.WarnContext(s.ctx, "form refused, a plainer one is sent", "outbox", o.ID, "channel", d.name, "err", e)
-	return d.replace(e)
+	wait := d.replace(e)
+	if p.File == nil && wait == 0 {
+		d.spent(file)
+	}
+	return wait
 }
 
 // doubtful handles a post that may or may not have arrived. Nothing else goes
@@ -208,6 +217,9 @@ func (d *delivery) doubtful(e *chat.Error) time.Duration {
 	d.doubt = doubt{}
 	if o.Class == chat.OutProgress {
 		return d.bury(e)
+	}
+	if tiresome(*o) {
+		return d.degrade(e)
 	}
 	s.cfg.Log.WarnContext(s.ctx, "a message is sent again though it may have arrived", "outbox", o.ID,
 		"turn", o.Turn, "channel", d.name, "err", e)
@@ -262,6 +274,7 @@ func (d *delivery) bury(e *chat.Error) time.Duration {
 	if wait > 0 {
 		return wait
 	}
+	d.spent(o.Part.File)
 	d.works() // the platform answered
 	if o.Class == chat.OutProgress {
 		s.cfg.Log.DebugContext(s.ctx, "live message dropped", "turn", o.Turn, "channel", d.name, "err", e)

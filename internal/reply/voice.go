@@ -41,6 +41,9 @@ type Config struct {
 	// Dead is told about a row that was given up; nil = nobody is told. It must
 	// not block for long: the chat waits.
 	Dead func(o chat.Out, reason string)
+	// Discard removes a file from the spool that is not needed any more; nil =
+	// there is no spool.
+	Discard func(name string)
 	// Resent is told about a row that is sent again though it may have arrived.
 	Resent func(o chat.Out)
 	Log    *slog.Logger
@@ -83,6 +86,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Resent == nil {
 		c.Resent = func(chat.Out) {}
+	}
+	if c.Discard == nil {
+		c.Discard = func(string) {}
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

@@ -62,7 +62,9 @@ func (h *host) willBrief(yes bool) {
 // forgets has the agent told again when its memory became shorter: what it was
 // told once may be gone.
 func (n *run) forgets(ctx context.Context, e ending, u chat.Usage) {
-	asked := func(p chat.Piece) bool { return strings.HasPrefix(p.Text, "/compact") || strings.HasPrefix(p.Text, "/clear") }
+	asked := func(p chat.Piece) bool {
+		return strings.HasPrefix(p.Text, "/compact") || strings.HasPrefix(p.Text, "/clear")
+	}
 	shrank := n.past.shrinks(n.session.ID, u)
 	if n.cfg.Files == nil || !shrank && (e.state != chat.TurnSucceeded || !slices.ContainsFunc(n.turn.Input.Pieces, asked)) {
 		return

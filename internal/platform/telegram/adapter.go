@@ -52,6 +52,7 @@ type Adapter struct {
 	form   *form
 
 	unpaced bool
+	upload  int64 // bytes of the largest file
 }
 
 // Open makes the adapter. It needs no network: the bot is asked for its name
@@ -70,7 +71,11 @@ func Open(cfg Config, log *slog.Logger) (*Adapter, error) {
 	mv := &moved{log: log, link: l, ids: map[string]string{}}
 	c := &calm{ends: map[string]time.Time{}}
 	a := &Adapter{log: log, wire: w, link: l, form: &form{log: log}, unpaced: cfg.Unpaced}
-	a.out = &courier{wire: w, log: log, moved: mv, calm: c}
+	a.upload = maxCloud
+	if cfg.APIURL != DefaultAPIURL {
+		a.upload = maxLocal
+	}
+	a.out = &courier{wire: w, log: log, moved: mv, calm: c, files: cfg.Files}
 	a.settle = &settler{out: a.out, log: log, bound: cfg.SettleBound, open: map[string]*sweep{}}
 	a.sign = &signaller{wire: w, out: a.out, calm: c, noReact: map[string]bool{},
 		muted: calm{ends: map[string]time.Time{}}}
@@ -196,6 +201,7 @@ func (a *Adapter) Traits() platform.Traits {
 		Typing:             true,
 		React:              true,
 		Settles:            true,
+		MaxUpload:          a.upload,
 		ProgressEvery:      1600 * time.Millisecond,
 		ProgressEveryGroup: 6 * time.Second,
 	}

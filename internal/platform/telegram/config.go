@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"cligate/internal/platform"
 )
 
 // DefaultAPIURL is Telegram's own Bot API server.
@@ -39,6 +41,9 @@ type Config struct {
 	// Menu is the command menu, by language; "" is the one for every other
 	// language. nil leaves the menu that the bot has.
 	Menu map[string][]Command
+	// Files opens the files that rows only name. May be nil: then rows carry
+	// theirs.
+	Files platform.Files
 	// Alarm is told, once per cause, about trouble that only the operator can
 	// end: a second program on the same token, a webhook, a revoked token. It
 	// must not block. speaks says that the bot can still send. May be nil.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"cligate/internal/chat"
+	"cligate/internal/platform"
 )
 
 // Limits of the service that the forms below keep to. Lengths are UTF-16
@@ -21,6 +22,7 @@ type draft struct {
 	thread string
 	direct bool
 	part   chat.Part
+	files  platform.Files // where the part's file lies, if not in the row
 	// rehoused says that chat is not the place's own any more: the group has a
 	// new id.
 	rehoused bool
@@ -49,11 +51,8 @@ func (d draft) post() request {
 	d.markup(p)
 	if f := d.part.File; f != nil {
 		d.words(p, "caption")
-		name := cleanName(f.Name)
-		if name == "" {
-			name = "file.txt"
-		}
-		return request{method: "sendDocument", params: p, file: &upload{field: "document", name: name, body: f.Body}}
+		method, file := d.attach(*f)
+		return request{method: method, params: p, file: file}
 	}
 	d.words(p, "text")
 	return request{method: "sendMessage", params: p}
@@ -124,4 +123,11 @@ func (d draft) asFile() draft {
 	d.part.File = &chat.OutFile{Name: "message.md", Body: []byte(d.part.Text)}
 	d.part.Text, d.part.Format = "", json.RawMessage(nil)
 	return d
+}
+
+// simpler reports whether there is a plainer form of the part: without its
+// formatting, as a document instead of a photo, as words about a file.
+func (d draft) simpler() bool {
+	f := d.part.File
+	return len(d.part.Format) > 0 || f != nil && (f.Kind == chat.FilePhoto || f.Instead != "")
 }

@@ -57,6 +57,7 @@ const (
 	actPlain   act = "plain"   // send it without formatting
 	actBare    act = "bare"    // send it without buttons
 	actFile    act = "file"    // too long for a message: send it as a document
+	actForm    act = "form"    // this kind of file is not taken: send it in a plainer form
 	actPark    act = "park"    // the chat cannot be reached
 	actGiveUp  act = "give up" // will never work
 	actMove    act = "move"    // the group has a new id
@@ -96,6 +97,18 @@ var rules = []rule{
 	{"button_", actBare, ""},
 	{"reply markup is too long", actBare, ""},
 	{"text buttons are unallowed", actBare, ""},
+	{"photo_invalid", actForm, ""}, // …_DIMENSIONS
+	{"photo_save_file_invalid", actForm, ""},
+	{"photo_ext_invalid", actForm, ""},
+	{"image_process_failed", actForm, ""},
+	{"too big for a photo", actForm, ""},
+	{"file is too big", actForm, "the file is too large for this chat"},
+	{"request entity too large", actForm, "the file is too large for this chat"},
+	{"file must be non-empty", actForm, ""},
+	{"not enough rights to send photo", actForm, "photos are not allowed in this chat"},
+	{"not enough rights to send document", actForm, "files are not allowed in this chat"},
+	{"not enough rights to send media", actForm, "files are not allowed in this chat"},
+	{"chat_send_", actForm, ""}, // …_PHOTOS_FORBIDDEN, …_DOCS_FORBIDDEN
 	{"message thread not found", actGiveUp, "the topic no longer exists"},
 	{"topic_deleted", actGiveUp, "the topic no longer exists"},
 	{"topic_closed", actGiveUp, "the topic is closed"},
@@ -113,6 +126,10 @@ var rules = []rule{
 // judge says what err, of a call that posts (or not), obliges us to, and why
 // in words that are safe to show.
 func judge(err error, posts bool) (act, string) {
+	var own *unread
+	if errors.As(err, &own) {
+		return actForm, "the file is not there any more"
+	}
 	var l *lost
 	if errors.As(err, &l) {
 		// Below 300 something accepted the request, from 500 on something
@@ -144,6 +161,8 @@ func judge(err error, posts bool) (act, string) {
 		}
 	}
 	switch r.Status {
+	case http.StatusRequestEntityTooLarge:
+		return actForm, "the file is too large for this chat"
 	case http.StatusUnauthorized, http.StatusConflict:
 		return actLater, r.Text
 	case http.StatusForbidden:
@@ -159,8 +178,8 @@ func judge(err error, posts bool) (act, string) {
 const defaultWait = 5 * time.Second
 
 // oblige is the error of Send for err: its code is what the caller has to do.
-// formatted says that a plainer form exists.
-func oblige(err error, posts, formatted bool) error {
+// simpler says that a plainer form exists.
+func oblige(err error, posts, simpler bool) error {
 	a, why := judge(err, posts)
 	e := &chat.Error{Code: chat.Network, Detail: why, Err: err}
 	switch a {
@@ -179,10 +198,10 @@ func oblige(err error, posts, formatted bool) error {
 	case actPlain, actBare, actFile, actOdd:
 		// An unknown complaint is most likely about the form.
 		e.Code = chat.GiveUp
-		if formatted {
+		if simpler {
 			e.Code = chat.Degrade
 		}
-	case actGiveUp, actMove:
+	case actGiveUp, actMove, actForm:
 		e.Code = chat.GiveUp
 	case actDone, actLater:
 	}

@@ -28,6 +28,9 @@ const (
 type form struct{ log *slog.Logger }
 
 func (f *form) render(r chat.Reply) []chat.Part {
+	if r.Kind == chat.ReplyFile && r.File != nil {
+		return f.file(r)
+	}
 	blocks := render.Parse(strip(r.Markdown))
 	tame := &tamer{words: r.Kind == chat.ReplyAnswer || r.Kind == chat.ReplyProgress}
 	tame.blocks(blocks)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/platform"
 )
 
 // courier posts, changes and removes messages.
@@ -17,6 +18,7 @@ type courier struct {
 	log   *slog.Logger
 	moved *moved
 	calm  *calm
+	files platform.Files // nil = every file is in its row
 }
 
 // send carries one outbox row out.
@@ -42,6 +44,7 @@ func (s *courier) address(o chat.Out) (draft, error) {
 		return draft{}, chat.E(chat.GiveUp, "not the id of a Telegram chat", nil)
 	}
 	d := newDraft(o.Place, o.Part)
+	d.files = s.files
 	if o.Op == chat.OpPost {
 		d = s.rehouse(d)
 	}
@@ -117,8 +120,11 @@ func (s *courier) mend(ctx context.Context, d draft, err error) (draft, bool) {
 // refused is the error of a call about d; the caller learns from its code what
 // to do.
 func (s *courier) refused(d draft, err error, posts bool) error {
-	out := oblige(err, posts, len(d.part.Format) > 0)
+	out := oblige(err, posts, d.simpler())
 	var e *chat.Error
+	if a, _ := judge(err, posts); a == actForm && d.part.File != nil && d.simpler() && errors.As(out, &e) {
+		e.Code = chat.Degrade // not the words are refused but the file
+	}
 	if errors.As(out, &e) && e.Code == chat.Wait {
 		s.calm.until(d.chat, e.After)
 	}

@@ -176,7 +176,7 @@ func (s *settler) look(ctx context.Context, d *draft, w *sweep, id int64) (bool,
 // doubt is the error of a search that cannot go on. Except when the form was
 // refused, which proves that nothing arrived, the question stays open.
 func (s *settler) doubt(key string, d draft, err error) error {
-	if a, _ := judge(err, false); a == actPlain || a == actBare || a == actFile {
+	if a, _ := judge(err, false); a == actPlain || a == actBare || a == actFile || a == actForm {
 		s.end(key)
 	}
 	return s.out.refused(d, err, false)

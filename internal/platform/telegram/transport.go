@@ -44,12 +44,6 @@ type request struct {
 	limit  time.Duration
 }
 
-// upload is a file in memory that goes with a request.
-type upload struct {
-	field, name string
-	body        []byte
-}
-
 // wire makes calls. The library builds the requests and decodes the envelope;
 // everything about time, size and secrets is decided here. No error that
 // leaves a wire contains the token.
@@ -60,6 +54,7 @@ type wire struct {
 	token  string
 	hide   *strings.Replacer
 	limit  time.Duration // of a call that sets none
+	even   even
 }
 
 func newWire(cfg Config) *wire {
@@ -121,7 +116,7 @@ func (w *wire) call(ctx context.Context, r request) (json.RawMessage, error) {
 		limit = w.limit
 	}
 	if r.file != nil {
-		limit += time.Duration(len(r.file.body)/(256<<10)) * time.Second
+		limit += time.Duration(r.file.size/slowest)*time.Second + equalRest
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -133,10 +128,7 @@ func (w *wire) call(ctx context.Context, r request) (json.RawMessage, error) {
 		err  error
 	)
 	if r.file != nil {
-		resp, err = bot.UploadFiles(r.method, r.params, []tgbotapi.RequestFile{{
-			Name: r.file.field,
-			Data: tgbotapi.FileBytes{Name: r.file.name, Bytes: r.file.body},
-		}})
+		resp, err = w.carry(ctx, bot, r, &x)
 	} else {
 		resp, err = bot.MakeRequest(r.method, r.params)
 	}
@@ -152,14 +144,8 @@ func (w *wire) do(ctx context.Context, h *http.Request, x *exchange) (*http.Resp
 	h = h.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		WroteHeaders: func() { x.wrote.Store(true) },
 	}))
-	if h.ContentLength <= 0 && h.Body != nil && h.Body != http.NoBody {
-		// An upload comes as a pipe; the file is in memory anyway, and a known
-		// length lets the server refuse it early.
-		body, err := io.ReadAll(h.Body)
-		if err != nil {
-			return nil, err
-		}
-		h.Body, h.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	if x.length > 0 {
+		h.ContentLength = x.length
 	}
 	resp, err := w.client.Do(h) //nolint:gosec // the address is the operator's api_url
 	if err != nil {
@@ -194,6 +180,7 @@ type exchange struct {
 	wrote  atomic.Bool // the request may have reached the server
 	status int         // 0 = no answer
 	after  int         // header Retry-After, seconds
+	length int64       // of an upload's request, bytes
 }
 
 // doer is the library's idea of an HTTP client.
@@ -203,6 +190,10 @@ func (d doer) Do(h *http.Request) (*http.Response, error) { return d(h) }
 
 // explain turns what the library returned into one of our two errors.
 func (w *wire) explain(ctx context.Context, method string, x *exchange, resp *tgbotapi.APIResponse, err error) error {
+	var bad *unread
+	if errors.As(err, &bad) {
+		return bad
+	}
 	var refused *tgbotapi.Error
 	if errors.As(err, &refused) {
 		r := &refusal{

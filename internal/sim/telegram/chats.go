@@ -19,17 +19,18 @@ const (
 // chatState is one chat as the server knows it. Private chats are per bot and
 // person; the person's id is the chat's.
 type chatState struct {
-	id       int64
-	kind     ChatType
-	title    string
-	forum    bool
-	topics   map[int64]*topic
-	counter  int64                         // message ids, of supergroups only
-	messages map[string]map[int64]*Message // by bot token for private chats and groups; "" for supergroups
-	blocked  bool
-	kicked   bool
-	migrated int64
-	started  bool
+	forbidden map[string]bool // kinds of files that nobody may send
+	id        int64
+	kind      ChatType
+	title     string
+	forum     bool
+	topics    map[int64]*topic
+	counter   int64                         // message ids, of supergroups only
+	messages  map[string]map[int64]*Message // by bot token for private chats and groups; "" for supergroups
+	blocked   bool
+	kicked    bool
+	migrated  int64
+	started   bool
 }
 
 type topic struct{ closed, deleted bool }
@@ -48,6 +49,7 @@ type Message struct {
 	ReplyTo  int64
 	File     string // name of a document
 	FileBody []byte
+	Photo    bool // the file is shown as a photo
 	Silent   bool
 	Deleted  bool
 	At       time.Time
@@ -219,7 +221,13 @@ func messageJSON(s *Server, b *bot, m *Message) map[string]any {
 	} else {
 		out["from"] = person(m.From, fmt.Sprintf("Person %d", m.From))
 	}
-	if m.File != "" {
+	if m.File != "" && m.Photo {
+		out["photo"] = []any{map[string]any{"file_id": fmt.Sprintf("file-%d", m.ID), "file_unique_id": fmt.Sprintf("u%d", m.ID),
+			"width": 90, "height": 90, "file_size": len(m.FileBody)}}
+		if m.Text != "" {
+			out["caption"] = m.Text
+		}
+	} else if m.File != "" {
 		out["document"] = map[string]any{"file_id": fmt.Sprintf("file-%d", m.ID), "file_unique_id": fmt.Sprintf("u%d", m.ID),
 			"file_name": m.File, "file_size": len(m.FileBody)}
 		if m.Text != "" {

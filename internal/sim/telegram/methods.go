@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"math"
-	"path/filepath"
 	"strings"
 	"time"
 )
@@ -25,7 +24,9 @@ func (r request) dispatch(method string) (any, *refusal) {
 	case "sendMessage":
 		return r.sendMessage()
 	case "sendDocument":
-		return r.sendDocument()
+		return r.sendFile("document", "sendDocument")
+	case "sendPhoto":
+		return r.sendFile("photo", "sendPhoto")
 	case "editMessageText":
 		return r.edit("text", "entities", maxText)
 	case "editMessageCaption":
@@ -180,44 +181,6 @@ func topicOf(c *chatState, p params) int64 {
 		return p.num("message_thread_id")
 	}
 	return 0 // ignored without a word
-}
-
-func (r request) sendDocument() (any, *refusal) {
-	s, b, p := r.s, r.b, r.p
-	c, no := r.target(true)
-	if no != nil {
-		return nil, no
-	}
-	f, ok := p.files["document"]
-	switch {
-	case !ok:
-		return nil, bad("there is no document in the request")
-	case len(f.body) > 50<<20 && s.on(RuleFile):
-		return nil, &refusal{code: 413, text: "Request Entity Too Large"}
-	case len(f.body) == 0 && s.on(RuleFile):
-		return nil, bad("file must be non-empty")
-	case strings.ContainsAny(f.name, `/\`) && s.on(RuleFileName):
-		return nil, bad("a path in a file name: " + filepath.Base(f.name))
-	}
-	t, no := r.readBody("caption", "caption_entities", maxCaption)
-	if no != nil {
-		return nil, no
-	}
-	rows, no := r.buttons()
-	if no != nil {
-		return nil, no
-	}
-	reply, no := r.replyTo(c)
-	if no != nil {
-		return nil, no
-	}
-	if no := r.rate(c, "sendDocument"); no != nil {
-		return nil, no
-	}
-	m := s.store(b, c, &Message{FromBot: true, From: b.id, Text: t.text, Entities: t.entities, Buttons: rows, ReplyTo: reply,
-		File: f.name, FileBody: f.body, Thread: topicOf(c, p), Silent: p.flag("disable_notification")})
-	r.call.Message, r.call.Text = m.ID, f.name
-	return messageJSON(s, b, m), nil
 }
 
 // edit changes text, caption or buttons of one of the bot's own messages.

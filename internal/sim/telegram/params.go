@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"mime"
+	"mime/multipart"
 	"net/http"
 	"strconv"
 	"strings"
@@ -22,12 +24,27 @@ type upload struct {
 
 const maxBody = 60 << 20
 
+var errTooLarge = errors.New("the body is too large")
+
+// sentName is the name of an uploaded file as it was sent: the standard library
+// hides a path in it.
+func sentName(h *multipart.FileHeader) string {
+	_, params, err := mime.ParseMediaType(h.Header.Get("Content-Disposition"))
+	if err != nil {
+		return h.Filename
+	}
+	return params["filename"]
+}
+
 func readParams(r *http.Request) (params, error) {
 	p := params{values: map[string]string{}, files: map[string]upload{}}
 	r.Body = http.MaxBytesReader(nil, r.Body, maxBody)
 	switch ct := r.Header.Get("Content-Type"); {
 	case strings.HasPrefix(ct, "multipart/form-data"):
-		if err := r.ParseMultipartForm(maxBody); err != nil {
+		var large *http.MaxBytesError
+		if err := r.ParseMultipartForm(maxBody); errors.As(err, &large) {
+			return p, errTooLarge
+		} else if err != nil {
 			return p, errors.New("invalid multipart body")
 		}
 		for k, fs := range r.MultipartForm.File {
@@ -40,7 +57,7 @@ func readParams(r *http.Request) (params, error) {
 			if err != nil {
 				return p, errors.New("invalid file")
 			}
-			p.files[k] = upload{fs[0].Filename, body}
+			p.files[k] = upload{sentName(fs[0]), body}
 		}
 		for k, v := range r.MultipartForm.Value {
 			p.values[k] = v[0]

@@ -39,6 +39,10 @@ const (
 	RuleHook     Rule = "hook"      // a webhook's address is https, its secret of plain characters
 	RuleScope    Rule = "scope"     // commands for a chat need the chat
 	RuleAge      Rule = "age"       // messages wait 24 hours, pressed buttons 150 seconds
+
+	RulePhoto     Rule = "photo"      // a photo is an image of at most 10 MB and sane sides
+	RuleEqual     Rule = "equal"      // few large uploads of exactly the same size at a time
+	RuleFileRight Rule = "file-right" // a chat may forbid files
 )
 
 // Rules lists every rule.
@@ -46,7 +50,7 @@ func Rules() []Rule {
 	return []Rule{RuleLength, RuleEmpty, RuleEntities, RuleParse, RuleSame, RuleEditable, RuleExists, RuleChat, RuleThread,
 		RuleReply, RuleButtons, RuleQuery, RuleReaction, RuleRate, RulePoll, RuleWebhook, RuleCommands, RuleCaption, RuleFile,
 		RuleMigrated, RuleBlocked, RuleTextEdit, RuleFileName, RuleMethod, RuleLink,
-		RuleHook, RuleScope, RuleAge}
+		RuleHook, RuleScope, RuleAge, RulePhoto, RuleEqual, RuleFileRight}
 }
 
 // rulebook knows which rules are in force.

@@ -11,6 +11,7 @@ package telegram
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -59,6 +60,7 @@ type bot struct {
 	hook      *webhook // nil = none
 	delivered []Delivery
 	profile   *profile
+	equal     map[int]time.Time // by the size of an upload: when the next one is handled
 }
 
 type update struct {
@@ -190,6 +192,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p, err := readParams(r)
+	if errors.Is(err, errTooLarge) {
+		answer(w, nil, &refusal{code: 413, text: "Request Entity Too Large"})
+		return
+	}
 	if err != nil {
 		answer(w, nil, bad(err.Error()))
 		return

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/png"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -103,6 +105,12 @@ func (r reply) id(t *testing.T) int64 {
 
 func document(t *testing.T, s *Server, name string, body []byte, kv ...string) reply {
 	t.Helper()
+	return upl(t, s, "document", name, body, kv...)
+}
+
+// upl uploads a file as a document or a photo.
+func upl(t *testing.T, s *Server, field, name string, body []byte, kv ...string) reply {
+	t.Helper()
 	var buf bytes.Buffer
 	w := multipart.NewWriter(&buf)
 	for i := 0; i+1 < len(kv); i += 2 {
@@ -110,7 +118,7 @@ func document(t *testing.T, s *Server, name string, body []byte, kv ...string) r
 	}
 	// The standard library would strip the path; a client of another make need not.
 	h := make(map[string][]string)
-	h["Content-Disposition"] = []string{fmt.Sprintf(`form-data; name="document"; filename*=UTF-8''%s`, url.PathEscape(name))}
+	h["Content-Disposition"] = []string{fmt.Sprintf(`form-data; name=%q; filename*=UTF-8''%s`, field, url.PathEscape(name))}
 	h["Content-Type"] = []string{"application/octet-stream"}
 	p, err := w.CreatePart(h)
 	if err != nil {
@@ -118,7 +126,7 @@ func document(t *testing.T, s *Server, name string, body []byte, kv ...string) r
 	}
 	_, _ = p.Write(body)
 	_ = w.Close()
-	resp, err := http.Post(s.URL+"/bot"+token+"/sendDocument", w.FormDataContentType(), &buf)
+	resp, err := http.Post(s.URL+"/bot"+token+"/send"+strings.ToUpper(field[:1])+field[1:], w.FormDataContentType(), &buf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,6 +216,23 @@ var violations = map[Rule]struct {
 	RuleFile: {"file must be non-empty", func(t *testing.T, s *Server) reply {
 		return document(t, s, "a.txt", nil, "chat_id", fmt.Sprint(alice))
 	}},
+	RuleFileName: {"a path in a file name", func(t *testing.T, s *Server) reply {
+		return document(t, s, "/home/me/a.txt", []byte("x"), "chat_id", fmt.Sprint(alice))
+	}},
+	RulePhoto: {"PHOTO_INVALID_DIMENSIONS", func(t *testing.T, s *Server) reply {
+		return upl(t, s, "photo", "a.png", strip(t, 2100, 100), "chat_id", fmt.Sprint(alice))
+	}},
+	RuleEqual: {"Too Many Requests: retry after 60", func(t *testing.T, s *Server) reply {
+		var last reply
+		for range 12 {
+			last = document(t, s, "a.bin", make([]byte, 100_001), "chat_id", fmt.Sprint(alice))
+		}
+		return last
+	}},
+	RuleFileRight: {"not enough rights to send documents", func(t *testing.T, s *Server) reply {
+		s.Forbid(alice, "document")
+		return document(t, s, "a.txt", []byte("x"), "chat_id", fmt.Sprint(alice))
+	}},
 	RuleMigrated: {"group chat was upgraded to a supergroup chat", func(t *testing.T, s *Server) reply {
 		s.Migrate(token, moved, target)
 		return call(t, s, "sendMessage", "chat_id", moved, "text", "x")
@@ -245,9 +270,6 @@ var violations = map[Rule]struct {
 func TestEveryRuleRefusesAndOnlyThatRule(t *testing.T) {
 	t.Parallel()
 	for _, rule := range Rules() {
-		if rule == RuleFileName {
-			continue // Go's multipart reader strips paths; see below
-		}
 		v, ok := violations[rule]
 		if !ok {
 			t.Errorf("rule %s has no offence", rule)
@@ -262,20 +284,6 @@ func TestEveryRuleRefusesAndOnlyThatRule(t *testing.T) {
 				t.Errorf("without the rule it still fails: %q", r.Description)
 			}
 		})
-	}
-}
-
-func TestAPathInAFileNameIsRefused(t *testing.T) {
-	t.Parallel()
-	for _, off := range [][]Rule{nil, {RuleFileName}} {
-		s := start(t, off...)
-		s.mu.Lock()
-		_, no := request{s, s.bots[token], params{values: map[string]string{"chat_id": fmt.Sprint(alice)},
-			files: map[string]upload{"document": {"/home/me/a.txt", []byte("x")}}}, &Call{}}.sendDocument()
-		s.mu.Unlock()
-		if (no != nil) != (off == nil) {
-			t.Errorf("off=%v: %v", off, no)
-		}
 	}
 }
 
@@ -413,5 +421,39 @@ func TestARevokedTokenIsUnauthorized(t *testing.T) {
 	s.Revoke(token)
 	if r := call(t, s, "getMe"); r.Code != 401 {
 		t.Errorf("%+v", r)
+	}
+}
+
+func strip(t *testing.T, w, h int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, w, h))); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestPhotoIsAnImageOfSaneSizeAndShownAsOne(t *testing.T) {
+	t.Parallel()
+	s := start(t)
+	chat := []string{"chat_id", fmt.Sprint(alice), "caption", "x"}
+	for name, c := range map[string]struct {
+		body []byte
+		want string
+	}{
+		"no image":  {[]byte("text"), "IMAGE_PROCESS_FAILED"},
+		"too large": {append(strip(t, 10, 10), make([]byte, 10<<20)...), "too big for a photo"},
+		"too wide":  {strip(t, 9990, 500), "PHOTO_INVALID_DIMENSIONS"},
+	} {
+		if r := upl(t, s, "photo", "a.png", c.body, chat...); r.OK || !strings.Contains(r.Description, c.want) {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	r := upl(t, s, "photo", "a.png", strip(t, 40, 30), chat...)
+	if !r.OK || !strings.Contains(string(r.Result), `"photo"`) || !strings.Contains(string(r.Result), `"caption"`) {
+		t.Errorf("a photo: %+v %s", r, r.Result)
+	}
+	if r := upl(t, s, "document", "a.bin", make([]byte, 61<<20), chat...); r.Code != 413 {
+		t.Errorf("far too large: %+v", r)
 	}
 }
