@@ -20,15 +20,20 @@ type profile struct {
 	admin       map[int64]map[string]any
 }
 
+// profiles is what a server lets tests do to its bots.
+type profiles struct{ s *Server }
+
 // SetFlags puts fields over a bot's answer to getMe.
-func (s *Server) SetFlags(token string, flags map[string]any) {
+func (d *profiles) SetFlags(token string, flags map[string]any) {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bots[token].profile.flags = flags
 }
 
 // Describe sets what people see before they press Start.
-func (s *Server) Describe(token, description, short string) {
+func (d *profiles) Describe(token, description, short string) {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bots[token].profile.description, s.bots[token].profile.short = description, short
@@ -36,7 +41,8 @@ func (s *Server) Describe(token, description, short string) {
 
 // Promote makes a bot an administrator of a group with these rights; nil makes
 // it a plain member again.
-func (s *Server) Promote(token string, chat int64, rights map[string]any) {
+func (d *profiles) Promote(token string, chat int64, rights map[string]any) {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.bots[token].profile
@@ -48,15 +54,17 @@ func (s *Server) Promote(token string, chat int64, rights map[string]any) {
 }
 
 // Skew makes the clock of the server's answers go wrong by d.
-func (s *Server) Skew(d time.Duration) {
+func (d *profiles) Skew(by time.Duration) {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.skew = d
+	s.skew = by
 }
 
 // Menu returns the command names of a scope ("default", "chat 11" …) and
 // language, as they were set; nil = never or deleted.
-func (s *Server) Menu(token, scope, lang string) []string {
+func (d *profiles) Menu(token, scope, lang string) []string {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	cs, ok := s.bots[token].profile.commands[scope+"/"+lang]
@@ -238,7 +246,8 @@ func (r request) chatMember() (any, *refusal) {
 }
 
 // Kick removes the bot from a group, or lets it in again, and tells it.
-func (s *Server) Kick(token string, chat int64, kicked bool) {
+func (d *profiles) Kick(token string, chat int64, kicked bool) {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.bots[token]
@@ -255,7 +264,8 @@ func (s *Server) Kick(token string, chat int64, kicked bool) {
 }
 
 // Scopes lists the scopes and languages for which commands are set.
-func (s *Server) Scopes(token string) []string {
+func (d *profiles) Scopes(token string) []string {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.bots[token].profile.commands))

@@ -23,6 +23,9 @@ type webhook struct {
 	errorText   string
 }
 
+// hookDesk is what a server does about webhooks and the age of updates.
+type hookDesk struct{ s *Server }
+
 // Delivery is one attempt to hand an update over.
 type Delivery struct {
 	Update int64
@@ -38,7 +41,8 @@ const (
 )
 
 // SetWebhook pretends that a webhook of somebody else is active, or removes it.
-func (s *Server) SetWebhook(token string, active bool) {
+func (d *hookDesk) SetWebhook(token string, active bool) {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bots[token].hook = nil
@@ -50,21 +54,24 @@ func (s *Server) SetWebhook(token string, active bool) {
 
 // Cloud makes the server behave as Telegram's own: a webhook needs https and
 // one of four ports. Without it the server is somebody's own, in local mode.
-func (s *Server) Cloud(on bool) {
+func (d *hookDesk) Cloud(on bool) {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cloud = on
 }
 
 // Deliveries returns the attempts to deliver to a bot's webhook so far.
-func (s *Server) Deliveries(token string) []Delivery {
+func (d *hookDesk) Deliveries(token string) []Delivery {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.bots[token].delivered)
 }
 
 // Webhook returns the address and the secret of a bot's webhook.
-func (s *Server) Webhook(token string) (address, secret string) {
+func (d *hookDesk) Webhook(token string) (address, secret string) {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if h := s.bots[token].hook; h != nil {
@@ -134,7 +141,8 @@ func (r request) webhookInfo() (any, *refusal) {
 
 // deliver posts one update after the other until each is taken, as long as h is
 // the bot's webhook.
-func (s *Server) deliver(b *bot, h *webhook) {
+func (d *hookDesk) deliver(b *bot, h *webhook) {
+	s := d.s
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	pause := hookPause
@@ -169,8 +177,9 @@ func (s *Server) deliver(b *bot, h *webhook) {
 }
 
 // idle waits for d or for the end of the server.
-func (s *Server) idle(d time.Duration) {
-	t := time.NewTimer(d)
+func (d *hookDesk) idle(pause time.Duration) {
+	s := d.s
+	t := time.NewTimer(pause)
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -179,7 +188,8 @@ func (s *Server) idle(d time.Duration) {
 }
 
 // awaitUpdate waits for the next update for h; false when h is no longer it.
-func (s *Server) awaitUpdate(b *bot, h *webhook) (update, bool) {
+func (d *hookDesk) awaitUpdate(b *bot, h *webhook) (update, bool) {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for {
@@ -228,15 +238,17 @@ const (
 )
 
 // Elapse lets time pass for what waits to be fetched.
-func (s *Server) Elapse(d time.Duration) {
+func (d *hookDesk) Elapse(by time.Duration) {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.late += d
+	s.late += by
 	s.changed.Broadcast()
 }
 
 // expire drops what has waited too long. The lock is held.
-func (s *Server) expire(b *bot) {
+func (d *hookDesk) expire(b *bot) {
+	s := d.s
 	if !s.on(RuleAge) {
 		return
 	}
