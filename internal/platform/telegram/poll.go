@@ -43,6 +43,7 @@ type poller struct {
 func (p *poller) run(ctx context.Context, me user, in platform.Inbound) error {
 	d := decoder{account: p.account, me: me, now: time.Now}
 	offset := p.start(ctx, in)
+	p.unhook(ctx) // rather than be refused first
 	var b backoff
 	for ctx.Err() == nil {
 		began := time.Now()

@@ -1,0 +1,34 @@
+package rig
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"testing"
+)
+
+// HookSecret is what a rig's webhook is protected by.
+const HookSecret = "canary_secret-of-the-webhook"
+
+// Webhook is the environment of a daemon that is delivered to, and the address
+// at which that happens. The port is free now, and not one that the kernel
+// would give to an outgoing connection meanwhile.
+func Webhook(tb testing.TB) (env []string, address string) {
+	tb.Helper()
+	const first, many, tries = 20000, 10000, 100
+	for range tries {
+		addr := fmt.Sprintf("127.0.0.1:%d", first+rand.N(many)) //nolint:gosec // no secret
+		l, err := net.Listen("tcp", addr)
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		address = "http://" + addr + "/telegram"
+		return []string{
+			"CLIGATE_TELEGRAM_MODE=webhook", "CLIGATE_TELEGRAM_WEBHOOK_URL=" + address, "CLIGATE_TELEGRAM_WEBHOOK_ADDR=" + addr,
+			"CLIGATE_TELEGRAM_WEBHOOK_SECRET=" + HookSecret,
+		}, address
+	}
+	tb.Fatal("no free port")
+	return nil, ""
+}
