@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -107,6 +109,7 @@ type player struct {
 	looks   map[string][]look // recorded answers to GET, by path
 	acts    []string          // recorded requests that do something, in order
 	replies map[int]string    // and their answers
+	ids     map[string]string // ids of the driver's, by those that were recorded
 	done    int               // acts that were asked for
 	begun   bool              // the events are sent
 	rests   int               // the act that is waited for, from 1; 0 = events are being sent
@@ -125,7 +128,7 @@ func newPlayer(t *testing.T, name string) *player {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &player{t: t, looks: map[string][]look{}, replies: map[int]string{}, news: make(chan struct{})}
+	p := &player{t: t, looks: map[string][]look{}, replies: map[int]string{}, ids: map[string]string{}, news: make(chan struct{})}
 	p.body, p.events = io.Pipe()
 	p.lines = strings.Split(strings.TrimSpace(string(raw)), "\n")
 	open := map[string][]int{}
@@ -176,7 +179,7 @@ func (p *player) look(path string) (*http.Response, error) {
 		answer := all[0].text
 		for _, l := range all {
 			if l.acts < p.rests {
-				answer = l.text
+				answer = p.renamed(l.text)
 			}
 		}
 		ready := p.rests > 0 || !p.begun
@@ -203,7 +206,13 @@ func (p *player) act(r *http.Request, path string) (*http.Response, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	got := strings.TrimSpace(r.Method + " " + path + " " + string(body))
-	if p.done >= len(p.acts) || !same(got, p.acts[p.done]) {
+	if p.done < len(p.acts) { // ids of ours are new each time
+		now, then := ours.FindString(got), ours.FindString(p.acts[p.done])
+		if now != "" && then != "" {
+			p.ids[then] = now
+		}
+	}
+	if p.done >= len(p.acts) || !same(got, p.renamed(p.acts[p.done])) {
 		if strings.HasSuffix(path, "/abort") { // it is told as often as it takes
 			return reply("200 true"), nil
 		}
@@ -214,7 +223,15 @@ func (p *player) act(r *http.Request, path string) (*http.Response, error) {
 	p.done++
 	p.rests = 0
 	p.tell()
-	return reply(answer), nil
+	return reply(p.renamed(answer)), nil
+}
+
+// ours are the ids that the driver gives.
+var ours = regexp.MustCompile(`\bprt_[A-Z2-7]{26}\b`)
+
+// renamed puts the ids of now into a text; p.mu is held.
+func (p *player) renamed(text string) string {
+	return ours.ReplaceAllStringFunc(text, func(id string) string { return cmp.Or(p.ids[id], id) })
 }
 
 // tell wakes whoever waits; p.mu is held.
@@ -251,6 +268,9 @@ func (p *player) perform() {
 				return
 			}
 		case mark == "<~":
+			p.mu.Lock()
+			text = p.renamed(text)
+			p.mu.Unlock()
 			if _, err := io.WriteString(p.events, "data: "+text+"\n\n"); err != nil {
 				return
 			}

@@ -57,6 +57,16 @@ var scenarios = []scenario{
 		s.set(t, chat.Settings{Mode: "plan"})
 		s.prompt(t, "model")
 	}},
+	{"cut", func(t *testing.T, s *stage) {
+		t.Helper()
+		s.prompt(t, "cut")
+		s.prompt(t, "say alive")
+	}},
+	{"steer", func(t *testing.T, s *stage) {
+		t.Helper()
+		s.steer(t, "slow 20 150", "say nudged")
+		s.prompt(t, "recall")
+	}},
 	{"stop", func(t *testing.T, s *stage) {
 		t.Helper()
 		s.stop(t, "run timeout 60 tail -f /dev/null")
@@ -106,6 +116,38 @@ func (s *stage) stop(t *testing.T, text string) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	s.note("prompt %q, which is stopped", text)
 	s.end(s.w.Prompt(ctx, workertest.Input(text), stopper{s, cancel}))
+}
+
+// steer puts words into a turn when it has begun to speak.
+func (s *stage) steer(t *testing.T, text, words string) {
+	t.Helper()
+	s.note("prompt %q, steered with %q", text, words)
+	h := steerer{s, make(chan struct{}, 1)}
+	result := make(chan error, 1)
+	go func() { // ends with the turn at the latest
+		<-h.text
+		result <- s.w.Steer(t.Context(), workertest.Input(words))
+	}()
+	err := s.w.Prompt(t.Context(), workertest.Input(text), h)
+	s.note("  steered %s", chat.CodeOf(<-result))
+	s.end(err)
+}
+
+// steerer tells when there is text.
+type steerer struct {
+	*stage
+	text chan struct{}
+}
+
+// Emit implements worker.Host.
+func (s steerer) Emit(ctx context.Context, e chat.Event) error {
+	if e.Kind == chat.EventText {
+		select {
+		case s.text <- struct{}{}:
+		default:
+		}
+	}
+	return s.stage.Emit(ctx, e)
 }
 
 func (s *stage) set(t *testing.T, c chat.Settings) {
