@@ -197,7 +197,7 @@ func (a *App) assemble(ctx context.Context) error {
 		return err
 	}
 	c.gate, err = receive.New(receive.Deps{
-		Inbox: db.Inbox(), Access: db.People(), Places: db.Places(), Voice: c.voice, Clicks: clicks, Wake: c.router.Wake,
+		Inbox: db.Inbox(), Access: db.People(), Places: db.Places(), Rooms: db.Places(), Voice: c.voice, Clicks: clicks, Wake: c.router.Wake,
 	}, receive.Config{Owners: owners, Log: a.log})
 	return err
 }

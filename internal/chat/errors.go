@@ -53,6 +53,9 @@ const (
 	Uncertain Code = "uncertain" // may or may not have arrived
 	Park      Code = "park"      // this chat cannot be reached; wait until it speaks again
 	Gone      Code = "gone"      // the edited message is not there (any more)
+	Shut      Code = "shut"      // this topic is closed: its messages wait until it opens
+	Vanished  Code = "vanished"  // this topic was deleted: its messages wait until somebody says where they are to go
+	Moved     Code = "moved"     // nothing was sent: the chat has the address in To
 )
 
 // Error is an error at the edge of a package.
@@ -60,6 +63,7 @@ type Error struct {
 	Code   Code
 	Detail string        // safe to show: no secrets, no paths of ours
 	After  time.Duration // for Wait
+	To     *Place        // for Moved: Chat and Space
 	Err    error         // the cause, for the log
 }
 

@@ -13,7 +13,23 @@ const (
 	KindRecall MessageKind = "recall" // an earlier message was withdrawn by its author
 	KindJoined MessageKind = "joined" // the bot can talk in this place (again)
 	KindLeft   MessageKind = "left"   // the bot cannot talk in this place any more
+
+	// What happened to a place, whoever did it. These are never stored.
+	KindRenamed  MessageKind = "renamed"  // its topic is called Place.Title now
+	KindReopened MessageKind = "reopened" // its topic takes messages again
+	KindMoved    MessageKind = "moved"    // its chat has a new address: Moved
 )
+
+// Fact reports whether k is about the place itself, so that it holds whoever
+// caused it.
+func (k MessageKind) Fact() bool {
+	switch k {
+	case KindJoined, KindLeft, KindRenamed, KindReopened, KindMoved:
+		return true
+	case KindText, KindEdit, KindClick, KindRecall:
+	}
+	return false
+}
 
 // Message is one event of a platform, normalised by its adapter.
 type Message struct {
@@ -33,9 +49,13 @@ type Message struct {
 	// Addressed says that a group message means the bot (mention, reply to the
 	// bot, command); always true in a direct chat.
 	Addressed bool
-	Group     string    // companions of one send action share it (album id)
-	Files     []FileRef // attachments, not yet fetched
-	Data      string    // a click's button data
+	// Mentioned says that it does so by naming the bot and in no other way.
+	Mentioned bool
+	// Moved is the new address of Place.Chat, for KindMoved: Chat and Space.
+	Moved *Place    `json:",omitempty"`
+	Group string    // companions of one send action share it (album id)
+	Files []FileRef // attachments, not yet fetched
+	Data  string    // a click's button data
 	// Pairing is the code of a pairing link or command; handled before the
 	// access gate, never stored.
 	Pairing string

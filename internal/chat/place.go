@@ -21,7 +21,10 @@ type Place struct {
 	// from, where the platform numbers messages; chats of one account that
 	// share a counter share the name. Empty where ids carry no order.
 	Space string
-	Title string // the chat's name, for people only
+	Title string // the chat's or the topic's name, for people only
+	// Nameless says that the service named the topic by itself, and waits for
+	// a better name.
+	Nameless bool
 }
 
 // Channel names the unit that one ordered sender serves: all threads of one
@@ -84,4 +87,7 @@ type Person struct {
 	Name string `json:"name,omitempty"`
 	Lang string `json:"lang,omitempty"`
 	Bot  bool   `json:"bot,omitempty"` // not a person: a bot, a channel, an anonymous admin
+	// Hidden says that a person writes as the chat itself: who it is cannot be
+	// known. Bot is set too.
+	Hidden bool `json:"hidden,omitempty"`
 }

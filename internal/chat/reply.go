@@ -69,6 +69,19 @@ type Part struct {
 	ReplyTo Ref             `json:"reply,omitzero"`
 	Silent  bool            `json:"silent,omitempty"`
 	File    *OutFile        `json:"file,omitempty"`
+	Topic   *Topic          `json:"topic,omitempty"` // for OpTopic
+}
+
+// Topic is a topic that is to be made, and what it begins with.
+type Topic struct {
+	Name string `json:"name"`
+	// From is the place whose conversation goes on there, and whose waiting
+	// messages go there; 0 = a new conversation with these wishes.
+	From      int64  `json:"from,omitempty"`
+	Agent     string `json:"agent,omitempty"`
+	Workspace string `json:"workspace,omitempty"`
+	Lang      string `json:"lang,omitempty"` // of what is said about it
+	Greeting  []Part `json:"greeting,omitempty"`
 }
 
 // Op is what to do with a part.
@@ -80,6 +93,7 @@ const (
 	OpEdit   Op = "edit"   // change Target in place
 	OpFinish Op = "finish" // the last edit of a live message
 	OpRemove Op = "remove" // delete Target
+	OpTopic  Op = "topic"  // make the topic Part.Topic; its id comes back as the Ref. Never repeated
 )
 
 // OutClass orders what waits for one channel and says what may be dropped.
@@ -136,6 +150,7 @@ type Unsure struct {
 type Signal struct {
 	Kind  SignalKind
 	Emoji string // for SignalReact; empty removes it
+	Text  string // for SignalTitle
 }
 
 // SignalKind names a kind of signal.
@@ -145,4 +160,5 @@ type SignalKind string
 const (
 	SignalTyping SignalKind = "typing"
 	SignalReact  SignalKind = "react"
+	SignalTitle  SignalKind = "title" // the topic's name
 )

@@ -24,8 +24,12 @@ type Adapter interface {
 	Render(r chat.Reply) []chat.Part
 	// Send carries out one outbox row. The returned Ref is what later edits
 	// need. The code of an error (chat.CodeOf) says what it obliges the caller
-	// to do: Wait, Degrade, GiveUp, Uncertain, Park, Gone; any other code means
-	// that nothing arrived and that it may be tried again.
+	// to do: Wait, Degrade, GiveUp, Uncertain, Park, Gone, Shut, Vanished,
+	// Moved; any other code means that nothing arrived and that it may be tried
+	// again.
+	//
+	// With chat.OpTopic it is Denied (the bot lacks the right), Unsupported (the
+	// chat has no topics), Uncertain, Wait, Park or Network; any other is final.
 	//
 	// With o.Unsure set, Degrade and GiveUp also mean that no copy is there,
 	// Uncertain that it cannot be found out; after every other error the doubt
@@ -69,6 +73,10 @@ type Traits struct {
 	// MaxUpload is the size of the largest file that can be sent, in bytes; 0 =
 	// no limit.
 	MaxUpload int64
+	Topics  bool // it has topics, where the chat has them (chat.OpTopic, chat.SignalTitle)
+	// Overhears says that the bot is given messages of groups that do not
+	// concern it.
+	Overhears bool
 	// Rates are budgets of posts and edits together. Zero = no limit.
 	PerChat    Rate // a direct chat
 	PerGroup   Rate // a chat of several people, all its threads together

@@ -30,6 +30,7 @@ type Config struct {
 	Owners map[string][]string
 	// Quiet is the least time between two notices to one stranger; 0 = 24 h.
 	Quiet time.Duration
+	Room  chat.Room // of groups that chose nothing; empty = mention, shared
 	Log   *slog.Logger
 }
 
@@ -52,6 +53,8 @@ func (c Config) Validate() error {
 // Voice says something outside a turn; a known key is not said again.
 type Voice interface {
 	Say(ctx context.Context, p chat.Place, key string, rs ...chat.Reply) error
+	// Wake has what waits for a chat looked at again. It never blocks.
+	Wake(p chat.Place)
 }
 
 // Deps is what a Gate works with.
@@ -59,6 +62,7 @@ type Deps struct {
 	Inbox  Inbox
 	Access Access
 	Places Places
+	Rooms  Rooms
 	Voice  Voice
 	Clicks *Clicks
 	Wake   func() // tells the router that messages were stored; never blocks
@@ -80,6 +84,7 @@ func New(d Deps, cfg Config) (*Gate, error) {
 	if cfg.Quiet == 0 {
 		cfg.Quiet = 24 * time.Hour
 	}
+	cfg.Room = cfg.Room.Or(chat.Room{Listen: chat.ListenMention, Sharing: chat.SharingShared})
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -103,6 +108,9 @@ func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error
 	for i, m := range b.Messages {
 		m.Place.Account = b.Account
 		m.Sender.Name, m.Place.Title = chat.PlainName(m.Sender.Name), chat.PlainName(m.Place.Title)
+		if err := g.note(ctx, m); err != nil {
+			return nil, err
+		}
 		p, err := g.admit(ctx, m)
 		if err != nil {
 			return nil, err
@@ -154,15 +162,19 @@ func (g *Gate) ack(ctx context.Context, in chat.Inbound) (chat.Ack, error) {
 // principal is somebody who may speak, with what they said. Only admit makes
 // one, and only principals are stored.
 type principal struct {
-	m    chat.Message
-	role chat.Role
+	m     chat.Message
+	role  chat.Role
+	meant bool // the chat is set so that such a message is for the bot
 }
 
 // admit decides about one event. Nil without an error means that it causes
 // nothing further.
 func (g *Gate) admit(ctx context.Context, m chat.Message) (*principal, error) {
-	if m.Sender.Bot || !plainID(m.Sender.ID) {
-		return nil, nil
+	switch {
+	case m.Kind == chat.KindRenamed, m.Kind == chat.KindReopened, m.Kind == chat.KindMoved:
+		return nil, nil // noted; nobody said anything
+	case m.Sender.Bot, !plainID(m.Sender.ID):
+		return nil, g.hidden(ctx, m)
 	}
 	if m.Key == "" {
 		g.cfg.Log.ErrorContext(ctx, "event without a key", "account", m.Place.Account, "kind", m.Kind)
@@ -180,7 +192,11 @@ func (g *Gate) admit(ctx context.Context, m chat.Message) (*principal, error) {
 	if m.SentAt.IsZero() {
 		m.SentAt = time.Now()
 	}
-	return &principal{m: m, role: role}, nil
+	m, meant, err := g.seat(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return &principal{m: m, role: role, meant: meant}, nil
 }
 
 // role is what the sender may do in that account and chat.
@@ -196,18 +212,18 @@ func (g *Gate) role(ctx context.Context, m chat.Message) (chat.Role, error) {
 }
 
 // stored reports whether the event concerns the bot. Talk of a group that is
-// not addressed to it is not kept, whoever says it: in a group, an answer to a
-// question is a reply to it or mentions the bot.
+// not for it is not kept, whoever says it.
 func (p *principal) stored() bool {
 	switch p.m.Kind {
 	case chat.KindText:
-		return (p.m.Addressed || p.m.Place.Direct) && (p.m.Text != "" || p.m.Quote != "" || len(p.m.Files) > 0)
+		return p.meant && (p.m.Text != "" || p.m.Quote != "" || len(p.m.Files) > 0)
 	case chat.KindEdit:
-		return p.m.Addressed || p.m.Place.Direct
+		return p.meant
 	case chat.KindClick:
 		return wellFormed(p.m.Data)
 	case chat.KindRecall, chat.KindJoined, chat.KindLeft:
 		return true
+	case chat.KindRenamed, chat.KindReopened, chat.KindMoved:
 	}
 	return false
 }

@@ -57,3 +57,18 @@ type Places interface {
 	// conversation.
 	Ensure(ctx context.Context, p chat.Place) (chat.Place, int64, error)
 }
+
+// Rooms knows what chats of several people are set to, and keeps what happens
+// to places.
+type Rooms interface {
+	// Note carries out a fact about places that are known; it makes none. Doing
+	// it again changes nothing.
+	Note(ctx context.Context, m chat.Message) error
+	// Room returns what a chat is set to, zero when nothing was chosen.
+	Room(ctx context.Context, account, chatID string) (chat.Room, error)
+	// Owner returns the place that a message of ours was sent for;
+	// chat.Missing.
+	Owner(ctx context.Context, account, chatID, msg string) (chat.Place, error)
+	// Inhabited reports whether somebody in the chat was let in.
+	Inhabited(ctx context.Context, account, chatID string) (bool, error)
+}

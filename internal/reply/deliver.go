@@ -47,6 +47,10 @@ func (d *delivery) deliver() time.Duration {
 	if !d.adapter.Traits().Local { // a local service knows a row by its key
 		d.out.Unsure = unsure
 	}
+	if d.out.Op == chat.OpTopic && unsure != nil {
+		// An earlier try may have made it, and another would make a second one.
+		return d.noTopic(chat.E(chat.Uncertain, "", nil))
+	}
 	fault.Hit(fault.SendIntended)
 	ref, err := s.send(d.adapter, d.out)
 	if chat.CodeOf(err) == chat.Gone && d.out.Op != chat.OpPost && d.out.Class == chat.OutFinal {
@@ -134,6 +138,9 @@ func (d *delivery) failed(err error) time.Duration {
 	if !errors.As(err, &e) {
 		e = chat.E(chat.Internal, "", err)
 	}
+	if o.Op == chat.OpTopic && e.Code != chat.Wait && e.Code != chat.Park && e.Code != chat.Network && e.Code != chat.Moved {
+		return d.noTopic(e)
+	}
 	sure := o.Unsure == nil // else an earlier try may have arrived, whatever became of this one
 	switch e.Code {
 	case chat.Wait:
@@ -153,6 +160,10 @@ func (d *delivery) failed(err error) time.Duration {
 		return d.replace(e)
 	case chat.Park:
 		return d.park(e)
+	case chat.Shut, chat.Vanished:
+		return d.shut(e)
+	case chat.Moved:
+		return d.moved(e)
 	case chat.Uncertain:
 		return d.doubtful(e)
 	default:

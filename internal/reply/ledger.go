@@ -41,3 +41,19 @@ type Trouble interface {
 	// Shown returns the receipt of a turn's live message; chat.Missing.
 	Shown(ctx context.Context, turn int64) (chat.Ref, error)
 }
+
+// Topics is what happens to rows whose topic or chat is not where it was.
+type Topics interface {
+	// Move carries everything of a chat over to its new address (Chat and Space
+	// of to): places with their conversations, rights, settings, open rows.
+	// Doing it again changes nothing.
+	Move(ctx context.Context, account, from string, to chat.Place) error
+	// Shut puts a row back, as Later does, holds all rows of its topic, and
+	// writes outs with it. PlaceShut: until the topic opens again.
+	// PlaceVanished: until somebody says where they are to go.
+	Shut(ctx context.Context, id int64, s chat.PlaceState, sure bool, reason string, outs []chat.Out) error
+	// Near returns a place where it can be told that o waits: its chat outside
+	// of topics, else the direct chat of who asked; chat.Missing when neither
+	// can be written to.
+	Near(ctx context.Context, o chat.Out) (chat.Place, error)
+}

@@ -28,6 +28,7 @@ import (
 type Ledger interface {
 	Outbox
 	Trouble
+	Topics
 }
 
 // Config are the knobs of a Voice. Zero values mean the default.
@@ -44,6 +45,9 @@ type Config struct {
 	// Discard removes a file from the spool that is not needed any more; nil =
 	// there is no spool.
 	Discard func(name string)
+	// Held is told about a row that waits for its topic where nobody in the chat
+	// can be told of it. It must not block.
+	Held func(o chat.Out, reason string)
 	// Resent is told about a row that is sent again though it may have arrived.
 	Resent func(o chat.Out)
 	Log    *slog.Logger
@@ -83,6 +87,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Dead == nil {
 		c.Dead = func(chat.Out, string) {}
+	}
+	if c.Held == nil {
+		c.Held = func(chat.Out, string) {}
 	}
 	if c.Resent == nil {
 		c.Resent = func(chat.Out) {}

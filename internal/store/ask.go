@@ -98,7 +98,7 @@ func newAsk(ctx context.Context, t *tx, a chat.Ask) (int64, error) {
 		return 0, err
 	}
 	id, err := t.insert(ctx, `INSERT INTO ask (turn, session, place, asker, ask_key, digest, body, crc, state, expires_at, at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)`,
+VALUES (?, ?, `+heir+`?), ?, ?, ?, ?, ?, 'open', ?, ?)`,
 		a.Turn, a.Session, a.Place.ID, a.Asker.ID, a.Question.Key, a.Digest, body, crc, micros(a.Expires), micros(t.now))
 	if err != nil {
 		return 0, fmt.Errorf("new ask: %w", err)

@@ -41,7 +41,7 @@ func (v Books) Counts(ctx context.Context) (c Counts, err error) {
 	(SELECT count(*) FROM turn WHERE state IN ('running', 'waiting')),
 	(SELECT count(*) FROM ask WHERE state = 'open'),
 	(SELECT count(*) FROM outbox o WHERE `+isOpen+`),
-	(SELECT count(*) FROM outbox o JOIN place p ON p.id = o.place WHERE `+isOpen+` AND p.parked = 1),
+	(SELECT count(*) FROM outbox o JOIN place p ON p.id = o.place WHERE `+isOpen+` AND p.parked <> 0),
 	(SELECT count(*) FROM dead),
 	(SELECT count(*) FROM session WHERE state = 'open'),
 	(SELECT count(*) FROM unread)`)

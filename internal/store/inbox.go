@@ -73,9 +73,9 @@ func recordOne(ctx context.Context, t *tx, account string, in *chat.Inbound) (ch
 	if id, err = insertInbound(ctx, t, account, in, k); err != nil {
 		return chat.Recorded{}, k, err
 	}
-	if k.parked && in.Kind != chat.KindLeft {
-		if err := unpark(ctx, t, account, k.Chat); err != nil {
-			return chat.Recorded{}, k, fmt.Errorf("unpark: %w", err)
+	if k.state != chat.PlaceOpen && in.Kind != chat.KindLeft {
+		if err := unpark(ctx, t, k); err != nil {
+			return chat.Recorded{}, k, err
 		}
 	}
 	return chat.Recorded{ID: id, Fresh: true}, k, nil
@@ -88,6 +88,10 @@ func insertInbound(ctx context.Context, t *tx, account string, in *chat.Inbound,
 	if err != nil {
 		return 0, err
 	}
+	msg, num := in.Ref.ID, in.Ref.Num
+	if in.Place.Chat != k.Chat {
+		msg, num = "", 0 // the ids of the old address mean nothing at the new one
+	}
 	state := in.State
 	if state == "" {
 		state = chat.InboundNew
@@ -95,7 +99,7 @@ func insertInbound(ctx context.Context, t *tx, account string, in *chat.Inbound,
 	return t.insert(ctx, `INSERT INTO inbound
 (account, event_key, place, conversation, kind, sender, role, msg, space, num, body, crc, state, sent_at, at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		account, in.Key, k.ID, k.conversation, in.Kind, in.Sender.ID, in.Role, in.Ref.ID, k.Space, in.Ref.Num,
+		account, in.Key, k.ID, k.conversation, in.Kind, in.Sender.ID, in.Role, msg, k.Space, num,
 		body, crc, state, micros(in.SentAt), micros(t.now))
 }
 

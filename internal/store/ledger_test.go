@@ -41,6 +41,7 @@ var (
 
 	_ reply.Outbox  = Outbox{}
 	_ reply.Trouble = Outbox{}
+	_ reply.Topics  = Outbox{}
 
 	_ webchat.History = WebChats{}
 	_ web.Logins      = Logins{}

@@ -64,7 +64,7 @@ func insertOut(ctx context.Context, t *tx, o chat.Out) error {
 (idem_key, place, channel, turn, seq, ask, class, op, target, body, crc, state, due_at, at, spool)
 SELECT ?1, p.id, p.account || '/' || p.chat, ?3,
 	CASE ?3 WHEN 0 THEN 0 ELSE (SELECT coalesce(max(seq), 0) + 1 FROM outbox WHERE turn = ?3 AND turn > 0) END,
-	?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?11, ?12 FROM place p WHERE p.id = ?2
+	?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?11, ?12 FROM place p WHERE p.id = `+heir+`?2)
 ON CONFLICT (idem_key) DO NOTHING`,
 		o.Key, o.Place.ID, o.Turn, o.Ask, o.Class, o.Op, target, body, crc, micros(o.DueAt), micros(t.now), spooled(o.Part))
 	if err != nil || n == 1 {
@@ -194,6 +194,9 @@ func (v Outbox) Sent(ctx context.Context, id int64, ref chat.Ref) error {
 		return err
 	}
 	return v.write(ctx, func(ctx context.Context, t *tx) error {
+		if err := openTopic(ctx, t, id, ref); err != nil {
+			return fmt.Errorf("topic of row %d: %w", id, err)
+		}
 		n, err := t.exec(ctx, `INSERT INTO receipt (outbox, account, msg, space, num, ref, at)
 SELECT o.id, p.account, ?2, p.space, ?3, ?4, ?5 FROM outbox o JOIN place p ON p.id = o.place WHERE o.id = ?1
 ON CONFLICT (outbox) DO NOTHING`, id, ref.ID, ref.Num, text, micros(t.now))

@@ -66,7 +66,7 @@ func newTurn(ctx context.Context, t *tx, n chat.NewTurn, s chat.TurnState) (int6
 	}
 	id, err := t.insert(ctx, `INSERT INTO turn
 (conversation, session, place, origin, state, body, crc, sender, reply_to, names, after, cause, created_at, started_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+VALUES (?, ?, `+heir+`?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		n.Conversation, n.Session, n.Place.ID, origin, s, body, crc, by, reply, n.Names, n.After, n.Cause, micros(t.now), started)
 	if isTaken(err) {
 		return 0, conflict("cause or session of a turn", max(n.Cause, n.Session))

@@ -68,19 +68,18 @@ func Open(cfg Config, log *slog.Logger) (*Adapter, error) {
 	log = log.With("platform", Name, "account", cfg.Account)
 	w := newWire(cfg)
 	l := &link{log: log, alarm: cfg.Alarm, now: time.Now, state: troubleStarting, lang: cfg.Lang}
-	mv := &moved{log: log, link: l, ids: map[string]string{}}
 	c := &calm{ends: map[string]time.Time{}}
 	a := &Adapter{log: log, wire: w, link: l, form: &form{log: log}, unpaced: cfg.Unpaced}
 	a.upload = maxCloud
 	if cfg.APIURL != DefaultAPIURL {
 		a.upload = maxLocal
 	}
-	a.out = &courier{wire: w, log: log, moved: mv, calm: c, files: cfg.Files}
+	a.out = &courier{wire: w, log: log, calm: c, files: cfg.Files}
 	a.settle = &settler{out: a.out, log: log, bound: cfg.SettleBound, open: map[string]*sweep{}}
 	a.sign = &signaller{wire: w, out: a.out, calm: c, noReact: map[string]bool{},
 		muted: calm{ends: map[string]time.Time{}}}
 	a.menu = &menu{wire: w, log: log, want: cfg.Menu}
-	n := &intake{account: cfg.Account, log: log, moved: mv,
+	n := &intake{account: cfg.Account, log: log,
 		clicks: &clicks{wire: w, log: log, out: a.out, render: a.Render, slots: make(chan struct{}, clickSlots)}}
 	a.intake = n
 	a.poll = &poller{wire: w, log: log, link: l, intake: n, account: cfg.Account, wait: cfg.PollTimeout, grace: cfg.PollGrace,
@@ -101,7 +100,7 @@ func (a *Adapter) Run(ctx context.Context, in platform.Inbound) error {
 	if err != nil {
 		return err
 	}
-	a.link.called(me.Username)
+	a.link.called(me)
 	a.log.InfoContext(ctx, "bot is known", "bot", me.Username, "bot_id", me.ID,
 		"reads_all_group_messages", me.ReadAll, "topics_in_private", me.Topics)
 	ctx, cancel := context.WithCancel(ctx)
@@ -202,6 +201,8 @@ func (a *Adapter) Traits() platform.Traits {
 		React:              true,
 		Settles:            true,
 		MaxUpload:          a.upload,
+		Topics:             true,
+		Overhears:          a.link.overhears(),
 		ProgressEvery:      1600 * time.Millisecond,
 		ProgressEveryGroup: 6 * time.Second,
 	}

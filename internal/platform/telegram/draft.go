@@ -23,16 +23,13 @@ type draft struct {
 	direct bool
 	part   chat.Part
 	files  platform.Files // where the part's file lies, if not in the row
-	// rehoused says that chat is not the place's own any more: the group has a
-	// new id.
-	rehoused bool
 }
 
 // newDraft addresses a part. The General topic of a group has no thread id on
 // the way out; its number 1 is refused there.
 func newDraft(p chat.Place, part chat.Part) draft {
 	d := draft{chat: p.Chat, thread: p.Thread, direct: p.Direct, part: part}
-	if d.thread == "1" && !p.Direct {
+	if d.thread == general && !p.Direct {
 		d.thread = ""
 	}
 	return d

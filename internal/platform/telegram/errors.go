@@ -61,6 +61,8 @@ const (
 	actPark    act = "park"    // the chat cannot be reached
 	actGiveUp  act = "give up" // will never work
 	actMove    act = "move"    // the group has a new id
+	actShut    act = "shut"    // the topic is closed
+	actVanish  act = "vanish"  // the topic was deleted
 	actWait    act = "wait"    // told to wait
 	actLater   act = "later"   // nothing happened; try again
 	actOdd     act = "odd"     // a complaint that is not known
@@ -109,9 +111,10 @@ var rules = []rule{
 	{"not enough rights to send document", actForm, "files are not allowed in this chat"},
 	{"not enough rights to send media", actForm, "files are not allowed in this chat"},
 	{"chat_send_", actForm, ""}, // …_PHOTOS_FORBIDDEN, …_DOCS_FORBIDDEN
-	{"message thread not found", actGiveUp, "the topic no longer exists"},
-	{"topic_deleted", actGiveUp, "the topic no longer exists"},
-	{"topic_closed", actGiveUp, "the topic is closed"},
+	{"message thread not found", actVanish, "the topic no longer exists"},
+	{"topic_deleted", actVanish, "the topic no longer exists"},
+	{"topic_id_invalid", actVanish, "the topic no longer exists"},
+	{"topic_closed", actShut, "the topic is closed"},
 	{"message text is empty", actGiveUp, ""},
 	{"text must be non-empty", actGiveUp, ""},
 	{"group chat was upgraded", actMove, ""},
@@ -201,7 +204,17 @@ func oblige(err error, posts, simpler bool) error {
 		if simpler {
 			e.Code = chat.Degrade
 		}
-	case actGiveUp, actMove, actForm:
+	case actShut:
+		e.Code = chat.Shut
+	case actVanish:
+		e.Code = chat.Vanished
+	case actMove:
+		e.Code = chat.GiveUp
+		var r *refusal
+		if errors.As(err, &r) && r.Migrate != 0 {
+			e.Code, e.To = chat.Moved, supergroup(r.Migrate)
+		}
+	case actGiveUp, actForm:
 		e.Code = chat.GiveUp
 	case actDone, actLater:
 	}

@@ -65,8 +65,9 @@ type link struct {
 	lastOK time.Time
 	cause  string // what the service says of an undelivered update
 	told   map[trouble]time.Time
-	note   string // something to tell that is no trouble
 	name   string // of the bot, once it is known
+	// readAll says that the bot's privacy mode is off.
+	readAll bool
 }
 
 // set changes the state. err is the cause, logged with the change.
@@ -136,27 +137,25 @@ func (l *link) unproven() bool {
 	return l.state != troubleNone && l.state != troublePoller && l.state != troubleWebhook
 }
 
-func (l *link) remark(s string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.note = s
-}
-
 func (l *link) health() platform.Health {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := platform.Health{Connected: l.state == troubleNone, Detail: l.detail(), LastOK: l.lastOK}
-	if l.note != "" {
-		h.Detail += "; " + l.note
-	}
 	return h
 }
 
-// called notes the bot's name.
-func (l *link) called(name string) {
+// called notes who the bot is.
+func (l *link) called(me user) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.name = name
+	l.name, l.readAll = me.Username, me.ReadAll
+}
+
+// overhears reports whether the bot is given what does not concern it.
+func (l *link) overhears() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.readAll
 }
 
 func (l *link) bot() string {

@@ -14,13 +14,17 @@ type decoder struct {
 	account string
 	me      user
 	now     func() time.Time
+	made    *nameless
+}
+
+func newDecoder(account string, me user) decoder {
+	return decoder{account: account, me: me, now: time.Now, made: &nameless{topics: map[string]*topic{}}}
 }
 
 // taken is what one update came to.
 type taken struct {
-	msgs     []chat.Message // none or one
-	query    string         // a callback query that must be answered
-	from, to int64          // a group that has a new id
+	msgs  []chat.Message // none or one
+	query string         // a callback query that must be answered
 }
 
 // take decodes one update. An error means that it cannot be understood and is
@@ -41,10 +45,10 @@ func (d decoder) take(raw json.RawMessage) (t taken, err error) {
 		ok bool
 	)
 	switch {
-	case u.Message != nil && u.Message.MovedTo != 0 && u.Message.Chat != nil:
-		return taken{from: u.Message.Chat.ID, to: u.Message.MovedTo}, nil
 	case u.Message != nil:
-		m, ok = d.message(u.Message, chat.KindText)
+		if m, ok = d.fact(u.Message); !ok {
+			m, ok = d.message(u.Message, chat.KindText)
+		}
 		m.Key = fmt.Sprintf("%d:%s/%s/%d", u.ID, m.Place.Chat, m.Ref.ID, u.Message.Date)
 	case u.Edited != nil:
 		m, ok = d.message(u.Edited, chat.KindEdit)
@@ -91,6 +95,7 @@ func (d decoder) message(m *message, kind chat.MessageKind) (chat.Message, bool)
 		return chat.Message{}, false
 	}
 	out.Addressed = out.Place.Direct || meant
+	out.Mentioned = out.Mentioned && !out.Place.Direct
 	return out, true
 }
 
@@ -122,6 +127,7 @@ func (d decoder) words(m *message, out *chat.Message) (ours, meant bool) {
 		text = oddContent(m)
 	}
 	out.Text = text
+	out.Mentioned = named && !is && !replied
 	return true, named || is || replied
 }
 
@@ -167,7 +173,8 @@ func (d decoder) click(c *callback) (chat.Message, bool) {
 
 // member decodes a change of the bot's own standing in a chat.
 func (d decoder) member(c *memberChange) (chat.Message, bool) {
-	if c.Chat == nil || c.Chat.Type == "channel" || c.Old.talks() == c.New.talks() {
+	promoted := c.New.Status == "administrator" && c.Old.Status != "administrator"
+	if c.Chat == nil || c.Chat.Type == "channel" || c.Old.talks() == c.New.talks() && !promoted {
 		return chat.Message{}, false
 	}
 	kind := chat.KindLeft

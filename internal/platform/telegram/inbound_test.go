@@ -63,7 +63,7 @@ func TestWhereAMessageBelongs(t *testing.T) {
 			if !ok || p.Chat != c.chat || p.Thread != c.thread || p.Space != c.space || p.Direct != c.direct {
 				t.Errorf("place %+v", p)
 			}
-			if p.Platform != Name || p.Account != "main" || p.Title == "" {
+			if p.Platform != Name || p.Account != "main" || (p.Title == "") != (c.thread != "") { // a topic is not called like its chat
 				t.Errorf("place %+v", p)
 			}
 			if m.Ref != (chat.Ref{ID: "5", Chat: c.chat, Num: 5}) {
@@ -334,7 +334,7 @@ func TestJoiningAndLeaving(t *testing.T) {
 		want     chat.MessageKind
 	}{
 		{left, in, chat.KindJoined}, {kicked, in, chat.KindJoined}, {in, kicked, chat.KindLeft}, {admin, left, chat.KindLeft},
-		{in, admin, ""}, {left, kicked, ""}, {in, silent, chat.KindLeft}, {silent, limited, chat.KindJoined}, {left, silent, ""},
+		{in, admin, chat.KindJoined}, {admin, in, ""}, {left, kicked, ""}, {in, silent, chat.KindLeft}, {silent, limited, chat.KindJoined}, {left, silent, ""},
 	} {
 		m, _ := decodeOne(t, testBot, change(c.from, c.to))
 		if m.Kind != c.want {
@@ -355,11 +355,78 @@ func TestAnEditCarriesTheNewText(t *testing.T) {
 	}
 }
 
-func TestAGroupThatMovesIsNoticed(t *testing.T) {
+func TestAGroupThatMovesIsNoticedFromEitherSide(t *testing.T) {
 	t.Parallel()
-	got, err := decoder{me: testBot, now: time.Now}.take(wrap("message", inGroup+`,"migrate_to_chat_id":-1005`))
-	if err != nil || got.from != -500 || got.to != -1005 || len(got.msgs) != 0 {
-		t.Errorf("%+v, %v", got, err)
+	for from, raw := range map[string][]byte{
+		"the old one": wrap("message", inGroup+`,"migrate_to_chat_id":-1000000000005`),
+		"the new one": wrap("message", `"message_id":5,"date":1,"chat":{"id":-1000000000005,"type":"supergroup"},"from":{"id":1087968824,"is_bot":true},"migrate_from_chat_id":-500`),
+	} {
+		m, ok := decodeOne(t, testBot, raw)
+		if !ok || m.Kind != chat.KindMoved || m.Place.Chat != "-500" || m.Moved == nil ||
+			m.Moved.Chat != "-1000000000005" || m.Moved.Space != "-1000000000005" {
+			t.Errorf("%s: %+v to %+v", from, m, m.Moved)
+		}
+	}
+}
+
+func TestWhatHappensToATopicIsNoMessageOfAPerson(t *testing.T) {
+	t.Parallel()
+	const at = inForum + `,"message_thread_id":77,"is_topic_message":true`
+	for raw, want := range map[string]chat.MessageKind{
+		at + `,"forum_topic_edited":{"name":"Plums"}`:              chat.KindRenamed,
+		at + `,"forum_topic_edited":{"icon_custom_emoji_id":"5"}`:  "",
+		at + `,"forum_topic_created":{"name":"x","icon_color":1}`:  "",
+		at + `,"forum_topic_closed":{}`:                            "",
+		at + `,"forum_topic_reopened":{}`:                          chat.KindReopened,
+		inForum + `,"general_forum_topic_hidden":{}`:               "",
+		inForum + `,"general_forum_topic_unhidden":{}`:             chat.KindReopened,
+		inForum + `,"general_forum_topic_reopened":{}`:             chat.KindReopened,
+		inForum + `,"new_chat_members":[{"id":5,"is_bot":false}]`:  "",
+		inForum + `,"pinned_message":{"message_id":3,"text":"hi"}`: "",
+	} {
+		m, _ := decodeOne(t, testBot, wrap("message", raw))
+		if m.Kind != want {
+			t.Errorf("%s: %q, want %q", raw, m.Kind, want)
+		}
+		if want == chat.KindRenamed && (m.Place.Title != "Plums" || m.Place.Thread != "77") {
+			t.Errorf("renamed %+v", m.Place)
+		}
+		if want != "" && !m.Kind.Fact() {
+			t.Errorf("%s is taken for words", m.Kind)
+		}
+	}
+}
+
+func TestATopicOfTheServicesOwnNamingIsKnown(t *testing.T) {
+	t.Parallel()
+	threads := testBot
+	threads.Topics = true
+	d := newDecoder("main", threads)
+	const at = inPrivate + `,"message_thread_id":9,"is_topic_message":true`
+	say := func(raw string) chat.Place {
+		got, err := d.take(wrap("message", raw))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got.msgs) == 0 {
+			return chat.Place{}
+		}
+		return got.msgs[0].Place
+	}
+	made := at + `,"forum_topic_created":{"name":"New Chat","icon_color":1,"is_name_implicit":true}`
+	if p := say(made); p.Chat != "" {
+		t.Errorf("the making of a topic is a message: %+v", p)
+	}
+	if p := say(at + `,"text":"hi"`); p.Thread != "9" || !p.Nameless || p.Title != "New Chat" {
+		t.Errorf("after its making was told: %+v", p)
+	}
+	d.made = nil
+	with := `,"text":"hi","reply_to_message":{"message_id":9,"date":1,"chat":{"id":11,"type":"private"},"forum_topic_created":{"name":"New Chat","is_name_implicit":true}}`
+	if p := say(at + with); !p.Nameless {
+		t.Errorf("from what it answers: %+v", p)
+	}
+	if p := say(at + `,"text":"hi"`); p.Nameless || p.Title != "" {
+		t.Errorf("nothing is known: %+v", p)
 	}
 }
 
@@ -373,7 +440,7 @@ func FuzzUpdate(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		got, err := decoder{account: "main", me: testBot, now: time.Now}.take(raw)
+		got, err := newDecoder("main", testBot).take(raw)
 		if err != nil {
 			if strings.Contains(err.Error(), "panic") {
 				t.Fatal(err)
@@ -381,6 +448,9 @@ func FuzzUpdate(f *testing.F) {
 			return
 		}
 		for _, m := range got.msgs {
+			if m.Kind == chat.KindMoved && m.Moved == nil {
+				t.Errorf("moved to nowhere: %+v", m)
+			}
 			if m.Key == "" || m.Place.Chat == "" || m.Kind == "" || m.Place.Space == "" {
 				t.Errorf("incomplete message %+v", m)
 			}

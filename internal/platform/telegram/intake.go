@@ -14,7 +14,6 @@ import (
 type intake struct {
 	account string
 	log     *slog.Logger
-	moved   *moved
 	clicks  *clicks
 }
 
@@ -45,9 +44,6 @@ func (n *intake) read(ctx context.Context, d decoder, raws []json.RawMessage) sh
 			n.log.WarnContext(ctx, "update not understood; it is kept as it came", "update", s.last, "err", err)
 			s.Unread = append(s.Unread, chat.Unread{Raw: raw, Why: err.Error()})
 			continue
-		}
-		if t.to != 0 {
-			n.moved.note(ctx, t.from, t.to)
 		}
 		switch {
 		case len(t.msgs) > 0:

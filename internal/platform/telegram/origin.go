@@ -44,8 +44,25 @@ func (d decoder) place(m *message) chat.Place {
 	}
 	if m.Thread != 0 && (m.InTopic || p.Direct && d.me.Topics) {
 		p.Thread = strconv.FormatInt(m.Thread, 10)
+		p.Title, p.Nameless = d.topicName(p, m)
 	}
 	return p
+}
+
+// topicName is what is known from m about the name of its topic: every message
+// in a topic that answers none "replies" to the one that made the topic.
+func (d decoder) topicName(p chat.Place, m *message) (name string, nameless bool) {
+	made := m.Topic
+	if made == nil && m.Reply != nil {
+		made = m.Reply.Topic
+	}
+	if made == nil {
+		made = d.made.of(p)
+	}
+	if made == nil {
+		return "", false
+	}
+	return made.Name, made.Implicit
 }
 
 func ref(chatID, id int64) chat.Ref {
@@ -57,6 +74,7 @@ func sender(m *message) chat.Person {
 	p := person(m.From)
 	if m.SenderChat != nil || m.AutoForward {
 		p.Bot = true
+		p.Hidden = m.SenderChat != nil && m.Chat != nil && m.SenderChat.ID == m.Chat.ID
 		if p.ID == "" && m.SenderChat != nil {
 			p.ID, p.Name = strconv.FormatInt(m.SenderChat.ID, 10), m.SenderChat.Title
 		}

@@ -41,7 +41,7 @@ type poller struct {
 
 // run receives until ctx ends (nil) or the token is refused.
 func (p *poller) run(ctx context.Context, me user, in platform.Inbound) error {
-	d := decoder{account: p.account, me: me, now: time.Now}
+	d := newDecoder(p.account, me)
 	offset := p.start(ctx, in)
 	p.unhook(ctx) // rather than be refused first
 	var b backoff

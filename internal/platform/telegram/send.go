@@ -16,7 +16,6 @@ import (
 type courier struct {
 	wire  *wire
 	log   *slog.Logger
-	moved *moved
 	calm  *calm
 	files platform.Files // nil = every file is in its row
 }
@@ -34,6 +33,8 @@ func (s *courier) send(ctx context.Context, o chat.Out) (chat.Ref, error) {
 		return s.edit(ctx, d, o.Target)
 	case chat.OpRemove:
 		return o.Target, s.remove(ctx, d.chat, o.Target)
+	case chat.OpTopic:
+		return s.topic(ctx, d)
 	}
 	return chat.Ref{}, chat.E(chat.GiveUp, "unknown operation "+string(o.Op), nil)
 }
@@ -45,28 +46,22 @@ func (s *courier) address(o chat.Out) (draft, error) {
 	}
 	d := newDraft(o.Place, o.Part)
 	d.files = s.files
-	if o.Op == chat.OpPost {
-		d = s.rehouse(d)
-	}
 	return d, nil
 }
 
-// rehouse sends d to the group's new id when it has one.
-func (s *courier) rehouse(d draft) draft {
-	if to, ok := s.moved.to(d.chat); ok {
-		d.chat, d.thread, d.part.ReplyTo, d.rehoused = to, "", chat.Ref{}, true
-	}
-	return d
-}
-
 // post sends d as a new message, once. When the service refuses its form,
-// nothing was sent, and it is tried in the next simpler one.
+// nothing was sent, and it is tried in the next simpler one. A closed topic is
+// opened where the bot may do that.
 func (s *courier) post(ctx context.Context, d draft) (chat.Ref, error) {
-	for {
+	for reopened := false; ; {
 		var m message
 		err := s.wire.decode(ctx, d.post(), &m)
 		if err == nil {
 			return s.posted(ctx, d, m)
+		}
+		if a, _ := judge(err, true); a == actShut && !reopened && s.reopen(ctx, d) {
+			reopened = true
+			continue
 		}
 		simpler, ok := s.mend(ctx, d, err)
 		if !ok {
@@ -83,15 +78,12 @@ func (s *courier) posted(ctx context.Context, d draft, m message) (chat.Ref, err
 		return chat.Ref{}, chat.E(chat.Uncertain, "Telegram sent no message id", nil)
 	}
 	r := ref(m.Chat.ID, m.ID)
-	if d.rehoused {
-		r.Num = 0 // it counts in the new group's space, not in the place's
-	}
-	if d.direct && d.thread != "" && strconv.FormatInt(m.Thread, 10) != d.thread {
+	if d.thread != "" && strconv.FormatInt(m.Thread, 10) != d.thread {
 		s.log.WarnContext(ctx, "a message missed its topic and is taken back", "chat", d.chat, "thread", d.thread)
 		if err := s.remove(ctx, d.chat, r); err != nil {
 			s.log.WarnContext(ctx, "a message that missed its topic stays", "chat", d.chat, "err", err)
 		}
-		return chat.Ref{}, chat.E(chat.GiveUp, "the topic no longer exists", nil)
+		return chat.Ref{}, chat.E(chat.Vanished, "the topic no longer exists", nil)
 	}
 	return r, nil
 }
@@ -99,7 +91,6 @@ func (s *courier) posted(ctx context.Context, d draft, m message) (chat.Ref, err
 // mend returns the form of d to try next after err, if there is one.
 func (s *courier) mend(ctx context.Context, d draft, err error) (draft, bool) {
 	a, why := judge(err, true)
-	var r *refusal
 	switch {
 	case a == actBare && len(d.part.Buttons) > 0:
 		s.log.ErrorContext(ctx, "buttons refused, sent without", "chat", d.chat, "why", why)
@@ -108,11 +99,6 @@ func (s *courier) mend(ctx context.Context, d draft, err error) (draft, bool) {
 	case a == actFile && d.part.File == nil:
 		s.log.WarnContext(ctx, "text too long, sent as a file", "chat", d.chat, "why", why)
 		return d.asFile(), true
-	case a == actMove && errors.As(err, &r) && r.Migrate != 0:
-		if from, perr := strconv.ParseInt(d.chat, 10, 64); perr == nil && from != r.Migrate {
-			s.moved.note(ctx, from, r.Migrate)
-			return s.rehouse(d), true
-		}
 	}
 	return d, false
 }
@@ -182,35 +168,6 @@ func (s *courier) remove(ctx context.Context, chatID string, target chat.Ref) er
 		return nil
 	}
 	return s.refused(draft{chat: chatID}, err, false)
-}
-
-// moved knows the groups that have a new id since they became supergroups.
-type moved struct {
-	log  *slog.Logger
-	link *link
-
-	mu  sync.Mutex
-	ids map[string]string
-}
-
-func (m *moved) note(ctx context.Context, from, to int64) {
-	f, t := strconv.FormatInt(from, 10), strconv.FormatInt(to, 10)
-	m.mu.Lock()
-	known := m.ids[f] == t
-	m.ids[f] = t
-	m.mu.Unlock()
-	if known {
-		return
-	}
-	m.log.WarnContext(ctx, "a group has a new id", "from", f, "to", t)
-	m.link.remark("group " + f + " became supergroup " + t + "; people need their rights there again")
-}
-
-func (m *moved) to(chatID string) (string, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	t, ok := m.ids[chatID]
-	return t, ok
 }
 
 // calm knows in which chats the service wants fewer calls. Only signs of life

@@ -93,7 +93,7 @@ func TestADeletedTopicIsSaidAndNothingIsSentElsewhere(t *testing.T) {
 	a, srv, _ := strict(t, Config{})
 	srv.SetTopic(forum, 77, false, true)
 	_, err := a.Send(t.Context(), postTo(placeOf(forum, "77"), chat.Part{Text: "x"}))
-	if chat.CodeOf(err) != chat.GiveUp || !strings.Contains(chat.DetailOf(err), "topic") {
+	if chat.CodeOf(err) != chat.Vanished || !strings.Contains(chat.DetailOf(err), "topic") {
 		t.Errorf("got %v", err)
 	}
 	if n := len(srv.Visible(testToken, forum)); n != 0 {
@@ -105,7 +105,7 @@ func TestAMessageThatMissesItsPrivateTopicIsTakenBack(t *testing.T) {
 	t.Parallel()
 	a, srv, _ := strict(t, Config{}) // this server ignores topics of private chats
 	_, err := a.Send(t.Context(), postTo(placeOf(ann, "9"), chat.Part{Text: "secret of another topic"}))
-	if chat.CodeOf(err) != chat.GiveUp {
+	if chat.CodeOf(err) != chat.Vanished {
 		t.Errorf("got %v", err)
 	}
 	if n := len(srv.Visible(testToken, ann)); n != 0 {
@@ -208,28 +208,24 @@ func TestRefusedButtonsDoNotTakeTheTextWithThem(t *testing.T) {
 	}
 }
 
-func TestAGroupWithANewIDGetsItsMessages(t *testing.T) {
+func TestAGroupWithANewIDIsToldAndNothingIsSent(t *testing.T) {
 	t.Parallel()
-	a, srv, log := strict(t, Config{})
+	a, srv, _ := strict(t, Config{})
 	srv.Migrate(testToken, oldOne, newOne)
 	p := placeOf(oldOne, "")
-	for range 2 {
-		r, err := a.Send(t.Context(), postTo(p, chat.Part{Text: "hello", ReplyTo: chat.Ref{ID: "4", Chat: p.Chat}}))
-		if err != nil || r.Chat != placeOf(newOne, "").Chat {
-			t.Fatalf("%+v, %v", r, err)
-		}
-		if r.Num != 0 {
-			t.Error("the new group's number would count in the old group's space")
-		}
+	_, err := a.Send(t.Context(), postTo(p, chat.Part{Text: "hello"}))
+	var e *chat.Error
+	want := placeOf(newOne, "")
+	if !asError(err, &e) || e.Code != chat.Moved || e.To == nil || e.To.Chat != want.Chat || e.To.Space != want.Chat {
+		t.Fatalf("%+v", err)
 	}
-	if n := len(srv.Visible(testToken, newOne)); n != 2 {
-		t.Errorf("%d messages in the new group", n)
+	o := postTo(p, chat.Part{Text: "hello"})
+	o.Unsure = &chat.Unsure{Since: 100}
+	if _, err := a.Send(t.Context(), o); chat.CodeOf(err) != chat.Moved {
+		t.Errorf("a doubtful message: %v", err)
 	}
-	if n := strings.Count(log.String(), "a group has a new id"); n != 1 {
-		t.Errorf("%d log lines", n)
-	}
-	if !strings.Contains(a.Health().Detail, "supergroup") {
-		t.Errorf("health %+v", a.Health())
+	if n := len(srv.Visible(testToken, newOne)) + len(srv.Visible(testToken, oldOne)); n != 0 {
+		t.Errorf("%d messages", n)
 	}
 }
 

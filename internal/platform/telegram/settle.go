@@ -149,7 +149,7 @@ func (s *settler) look(ctx context.Context, d *draft, w *sweep, id int64) (bool,
 			return true, nil
 		case actGone:
 			return false, nil
-		case actOdd, actGiveUp, actMove:
+		case actOdd, actGiveUp:
 			w.odd = err
 			return false, nil
 		case actBare, actFile:

@@ -45,6 +45,8 @@ func (s *signaller) signal(ctx context.Context, to chat.Place, ref chat.Ref, sig
 		return s.typing(ctx, to)
 	case chat.SignalReact:
 		return s.react(ctx, to, ref, sig.Emoji)
+	case chat.SignalTitle:
+		return s.out.rename(ctx, to, sig.Text)
 	}
 	return chat.E(chat.Unsupported, "unknown signal "+string(sig.Kind), nil)
 }
@@ -53,7 +55,7 @@ func (s *signaller) typing(ctx context.Context, to chat.Place) error {
 	if s.muted.now(to.Chat) {
 		return nil
 	}
-	d := s.out.rehouse(newDraft(to, chat.Part{}))
+	d := newDraft(to, chat.Part{})
 	p := params{"chat_id": d.chat, "action": "typing"}
 	p.AddNonEmpty("message_thread_id", d.thread)
 	_, err := s.wire.call(ctx, request{method: "sendChatAction", params: p, limit: 10 * time.Second})

@@ -41,12 +41,28 @@ type chatInfo struct {
 type message struct {
 	origin
 	content
-	Edited  int64     `json:"edit_date"`
-	Reply   *message  `json:"reply_to_message"`
-	Quote   *quote    `json:"quote"`
-	Album   string    `json:"media_group_id"`
-	MovedTo int64     `json:"migrate_to_chat_id"`
-	Topic   *struct{} `json:"forum_topic_created"`
+	news
+	Edited int64    `json:"edit_date"`
+	Reply  *message `json:"reply_to_message"`
+	Quote  *quote   `json:"quote"`
+	Album  string   `json:"media_group_id"`
+}
+
+// news is what a message of the service itself tells.
+type news struct {
+	MovedTo         int64     `json:"migrate_to_chat_id"`
+	MovedFrom       int64     `json:"migrate_from_chat_id"`
+	Topic           *topic    `json:"forum_topic_created"`
+	TopicEdited     *topic    `json:"forum_topic_edited"`
+	TopicReopened   *struct{} `json:"forum_topic_reopened"`
+	GeneralShown    *struct{} `json:"general_forum_topic_unhidden"`
+	GeneralReopened *struct{} `json:"general_forum_topic_reopened"`
+}
+
+type topic struct {
+	Thread   int64  `json:"message_thread_id"` // only in the answer to createForumTopic
+	Name     string `json:"name"`
+	Implicit bool   `json:"is_name_implicit"` // the bot is to find a better name
 }
 
 // origin says who sent a message and where.

@@ -112,7 +112,7 @@ func (h *hook) run(ctx context.Context, me user, in platform.Inbound) error {
 	if !h.note(ctx, in) {
 		return nil
 	}
-	h.begin(&hookLife{ctx: ctx, in: in, d: decoder{account: h.intake.account, me: me, now: time.Now}})
+	h.begin(&hookLife{ctx: ctx, in: in, d: newDecoder(h.intake.account, me)})
 	defer h.end()
 	var b backoff
 	var seen watched

@@ -1,0 +1,84 @@
+package receive
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cligate/internal/chat"
+	"cligate/internal/i18n"
+)
+
+// note keeps what happened to a place, whoever caused it: also a stranger can
+// take the bot out of a group. What can be sent now is sent.
+func (g *Gate) note(ctx context.Context, m chat.Message) error {
+	if !m.Kind.Fact() {
+		return nil
+	}
+	if err := g.Rooms.Note(ctx, m); err != nil {
+		return fmt.Errorf("note what happened to a chat: %w", err)
+	}
+	p := m.Place
+	if m.Moved != nil {
+		p.Chat = m.Moved.Chat
+	}
+	if m.Kind != chat.KindLeft {
+		g.Voice.Wake(p)
+	}
+	return nil
+}
+
+// seat says whose conversation an event of a group belongs to, and whether the
+// group is set so that it is for the bot. A button belongs to the conversation
+// of its message, whoever presses it.
+func (g *Gate) seat(ctx context.Context, m chat.Message) (_ chat.Message, meant bool, err error) {
+	switch {
+	case m.Place.Direct:
+		return m, true, nil
+	case m.Kind.Fact():
+		return m, m.Addressed, nil
+	}
+	room, err := g.Rooms.Room(ctx, m.Place.Account, m.Place.Chat)
+	if err != nil {
+		return m, false, fmt.Errorf("look up what a chat is set to: %w", err)
+	}
+	room = room.Or(g.cfg.Room)
+	if room.Sharing == chat.SharingPerson {
+		m.Place.Person = m.Sender.ID
+	}
+	if m.Kind == chat.KindClick {
+		owner, err := g.Rooms.Owner(ctx, m.Place.Account, m.Place.Chat, m.Ref.ID)
+		switch chat.CodeOf(err) {
+		case chat.CodeNone:
+			m.Place.Person = owner.Person
+		case chat.Missing: // its receipt is not stored yet, or it is no message of ours
+		default:
+			return m, false, fmt.Errorf("find the message of a button: %w", err)
+		}
+	}
+	return m, room.Hears(m), nil
+}
+
+// hidden answers a person who writes as the group itself: who that is cannot be
+// known, so nothing can be allowed. It is said now and then, in groups where
+// the bot is at home; bots and channels get no answer ever.
+func (g *Gate) hidden(ctx context.Context, m chat.Message) error {
+	if !m.Sender.Hidden || !m.Addressed || m.Kind != chat.KindText || m.Place.Direct || !plainID(m.Sender.ID) || m.Key == "" {
+		return nil
+	}
+	home, err := g.Rooms.Inhabited(ctx, m.Place.Account, m.Place.Chat)
+	if err != nil {
+		return fmt.Errorf("look who lives in a chat: %w", err)
+	}
+	if !home {
+		return nil
+	}
+	tell, err := g.Access.Stranger(ctx, m, time.Now(), g.cfg.Quiet)
+	if err != nil {
+		return fmt.Errorf("note stranger: %w", err)
+	}
+	if tell {
+		g.say(ctx, m, "hidden", i18n.T(m.Sender.Lang, "receive.hidden"))
+	}
+	return nil
+}
