@@ -73,7 +73,7 @@ type Traits struct {
 	// MaxUpload is the size of the largest file that can be sent, in bytes; 0 =
 	// no limit.
 	MaxUpload int64
-	Topics  bool // it has topics, where the chat has them (chat.OpTopic, chat.SignalTitle)
+	Topics    bool // it has topics, where the chat has them (chat.OpTopic, chat.SignalTitle)
 	// Overhears says that the bot is given messages of groups that do not
 	// concern it.
 	Overhears bool
