@@ -136,7 +136,7 @@ func makeWorkspace(cfg config.Config) error {
 // assemble wires the stations.
 func (a *App) assemble(ctx context.Context) error {
 	db, cfg := a.db, a.cfg
-	bots, err := openBots(cfg, menu(cfg), a.owner.trouble, a.log)
+	bots, err := openBots(cfg, a.menus, a.owner.trouble, a.log)
 	if err != nil {
 		return err
 	}
@@ -198,6 +198,7 @@ func (a *App) assemble(ctx context.Context) error {
 	}
 	c.gate, err = receive.New(receive.Deps{
 		Inbox: db.Inbox(), Access: db.People(), Places: db.Places(), Rooms: db.Places(), Voice: c.voice, Clicks: clicks, Wake: c.router.Wake,
+		Paired: a.refreshMenus,
 	}, receive.Config{Owners: owners, Log: a.log})
 	return err
 }
@@ -266,23 +267,8 @@ func (a *App) openWeb(ctx context.Context) error {
 	}
 	var err error
 	a.web, err = web.Open(ctx, web.Parts{
-		Logins: a.db.Logins(), Pairing: &pairing{people: a.db.People(), bots: a.bots}, Status: a, Chats: page,
+		Logins: a.db.Logins(), Pairing: &pairing{people: a.db.People(), bots: a.bots, changed: a.refreshMenus}, Status: a, Chats: page,
 		Lineage: func(pid int) (uint64, bool, error) { return runner.Lineage(pid, os.Getpid()) },
 	}, web.Config{Addr: addr, Hosts: a.cfg.Web.Hosts, Socket: SocketPath(a.cfg.DataDir)}, a.log)
 	return err
-}
-
-// menu is the command menu of chat services that show one.
-func menu(cfg config.Config) map[string][]telegram.Command {
-	set, err := command.New(command.Deps{}, command.Config{Workspaces: workspaces(cfg)})
-	if err != nil {
-		return nil // the router reports the same, with its reason
-	}
-	out := map[string][]telegram.Command{}
-	for tag, lang := range map[string]string{"": "en", "zh": "zh"} {
-		for _, e := range set.Menu(lang) {
-			out[tag] = append(out[tag], telegram.Command{Name: e.Name, Description: e.Help})
-		}
-	}
-	return out
 }

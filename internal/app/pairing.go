@@ -21,8 +21,15 @@ const strangersShown = 50
 
 // pairing lets people in; it implements web.Pairing over the ledger.
 type pairing struct {
-	people store.People
-	bots   []bot
+	people  store.People
+	bots    []bot
+	changed func(account string) // somebody's role there is another; nil = nobody is told
+}
+
+func (p *pairing) tell(account string) {
+	if p.changed != nil {
+		p.changed(account)
+	}
 }
 
 // newCode makes a code of 50 bits that people can type: ABCDE-FGHIJ.
@@ -97,10 +104,15 @@ func (p *pairing) Approve(ctx context.Context, a api.Approval, by string) error 
 	if _, err := p.people.Grant(ctx, g); err != nil {
 		return fmt.Errorf("grant: %w", err)
 	}
+	p.tell(g.Account)
 	return nil
 }
 
 // Revoke implements web.Pairing.
 func (p *pairing) Revoke(ctx context.Context, grant int64, by string) error {
-	return p.people.Revoke(ctx, grant, by)
+	if err := p.people.Revoke(ctx, grant, by); err != nil {
+		return err
+	}
+	p.tell("")
+	return nil
 }

@@ -171,17 +171,17 @@ type alarm func(account, detail string, speaks bool)
 
 // openBots makes the adapters of all configured chat services. A new platform
 // is one more call here.
-func openBots(cfg config.Config, menu map[string][]telegram.Command, alarm alarm, log *slog.Logger) ([]bot, error) {
+func openBots(cfg config.Config, menus menuSource, alarm alarm, log *slog.Logger) ([]bot, error) {
 	var out []bot
 	if cfg.Telegram.Token != "" {
-		b, err := openTelegram("telegram", cfg.Telegram, menu, cfg.Language, alarm, log)
+		b, err := openTelegram("telegram", cfg.Telegram, menus, cfg.Language, alarm, log)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, b)
 	}
 	for _, t := range cfg.TelegramBots {
-		b, err := openTelegram(t.Name, t.Telegram, menu, cfg.Language, alarm, log)
+		b, err := openTelegram(t.Name, t.Telegram, menus, cfg.Language, alarm, log)
 		if err != nil {
 			return nil, err
 		}
@@ -190,11 +190,14 @@ func openBots(cfg config.Config, menu map[string][]telegram.Command, alarm alarm
 	return out, nil
 }
 
-func openTelegram(account string, c config.Telegram, menu map[string][]telegram.Command, lang string, alarm alarm, log *slog.Logger) (bot, error) {
+func openTelegram(account string, c config.Telegram, menus menuSource, lang string, alarm alarm, log *slog.Logger) (bot, error) {
 	cfg := telegram.Config{
-		Account: account, Token: c.Token, APIURL: c.APIURL, Proxy: c.Proxy, PollTimeout: c.PollTimeout, Unpaced: c.Unpaced, Menu: menu,
+		Account: account, Token: c.Token, APIURL: c.APIURL, Proxy: c.Proxy, PollTimeout: c.PollTimeout, Unpaced: c.Unpaced,
 		RemoveWebhook: c.RemoveWebhook, Lang: lang,
 		Alarm: func(detail string, speaks bool) { alarm(account, detail, speaks) },
+	}
+	if menus != nil {
+		cfg.Menus = menus(account, c.Owners)
 	}
 	if c.Webhooks() {
 		cfg.Webhook = telegram.Webhook{URL: c.WebhookURL, Addr: c.WebhookAddr, Path: c.WebhookPath, Secret: c.WebhookSecret}

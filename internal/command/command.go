@@ -202,11 +202,13 @@ type Entry struct {
 	Help string
 }
 
-// Menu lists the commands for a service that shows a menu of them.
-func (s *Set) Menu(lang string) []Entry {
+// Menu lists the commands that a role may use, for a service that shows a menu
+// of them. Nobody is offered what they would be refused; who has no role is
+// offered nothing.
+func (s *Set) Menu(lang string, role chat.Role) []Entry {
 	var out []Entry
 	for _, p := range s.table {
-		if !p.quiet {
+		if !p.quiet && role.Covers(p.least) {
 			out = append(out, Entry{Name: p.name, Help: i18n.T(lang, "command.help_"+p.name)})
 		}
 	}

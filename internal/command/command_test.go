@@ -129,3 +129,24 @@ func FuzzCommand(f *testing.F) {
 		}
 	})
 }
+
+func TestNobodyIsOfferedACommandThatWouldBeRefused(t *testing.T) {
+	t.Parallel()
+	s := &Set{table: table()}
+	last := -1
+	for _, role := range []chat.Role{chat.RoleNone, chat.RoleViewer, chat.RoleMember, chat.RoleOperator, chat.RoleOwner} {
+		m := s.Menu("en", role)
+		for _, e := range m {
+			if p, ok := s.find(e.Name); !ok || p.quiet || !role.Covers(p.least) {
+				t.Errorf("%q is offered /%s", role, e.Name)
+			}
+		}
+		if len(m) < last || role == chat.RoleNone && len(m) != 0 {
+			t.Errorf("%q is offered %d commands, a lesser role %d", role, len(m), last)
+		}
+		last = len(m)
+	}
+	if last < 20 {
+		t.Errorf("owners are offered %d commands", last)
+	}
+}

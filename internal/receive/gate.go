@@ -66,6 +66,9 @@ type Deps struct {
 	Voice  Voice
 	Clicks *Clicks
 	Wake   func() // tells the router that messages were stored; never blocks
+	// Paired is told that somebody has a role in account now; it never blocks.
+	// nil = nobody is told.
+	Paired func(account string)
 }
 
 // Gate takes what adapters receive.

@@ -42,6 +42,9 @@ func (g *Gate) pair(ctx context.Context, m chat.Message, has chat.Role) error {
 	case chat.CodeNone:
 		g.cfg.Log.InfoContext(ctx, "person paired", "account", m.Place.Account, "person", m.Sender.ID, "role", role)
 		g.say(ctx, m, "paired", i18n.T(m.Sender.Lang, "receive.paired", "role", i18n.T(m.Sender.Lang, "receive.role_"+string(role))))
+		if g.Paired != nil {
+			g.Paired(m.Place.Account)
+		}
 		return nil
 	case chat.Denied:
 		key = "pairing_wrong"

@@ -78,10 +78,10 @@ func Open(cfg Config, log *slog.Logger) (*Adapter, error) {
 	a.settle = &settler{out: a.out, log: log, bound: cfg.SettleBound, open: map[string]*sweep{}}
 	a.sign = &signaller{wire: w, out: a.out, calm: c, noReact: map[string]bool{},
 		muted: calm{ends: map[string]time.Time{}}}
-	a.menu = &menu{wire: w, log: log, want: cfg.Menu}
 	n := &intake{account: cfg.Account, log: log,
 		clicks: &clicks{wire: w, log: log, out: a.out, render: a.Render, slots: make(chan struct{}, clickSlots)}}
-	a.intake = n
+	a.menu = newMenu(w, log, cfg.Menus)
+	n.menu, a.intake = a.menu, n
 	a.poll = &poller{wire: w, log: log, link: l, intake: n, account: cfg.Account, wait: cfg.PollTimeout, grace: cfg.PollGrace,
 		removes: cfg.RemoveWebhook}
 	if cfg.Webhook.on() {
@@ -105,7 +105,7 @@ func (a *Adapter) Run(ctx context.Context, in platform.Inbound) error {
 		"reads_all_group_messages", me.ReadAll, "topics_in_private", me.Topics)
 	ctx, cancel := context.WithCancel(ctx)
 	var side sync.WaitGroup
-	side.Go(func() { a.menu.sync(ctx) })
+	side.Go(func() { a.menu.run(ctx) })
 	defer func() {
 		cancel()
 		side.Wait()
@@ -165,6 +165,10 @@ func (a *Adapter) StartLink(code string) string {
 	}
 	return "https://t.me/" + name + "?start=" + code
 }
+
+// RefreshMenus has the command menus looked at: somebody's role has changed. It
+// does not block.
+func (a *Adapter) RefreshMenus() { a.menu.refresh() }
 
 // Render implements platform.Adapter.
 func (a *Adapter) Render(r chat.Reply) []chat.Part { return a.form.render(r) }

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -38,9 +39,9 @@ type Config struct {
 	// bot, when we poll. One that we set ourselves is removed in any case.
 	RemoveWebhook bool
 
-	// Menu is the command menu, by language; "" is the one for every other
-	// language. nil leaves the menu that the bot has.
-	Menu map[string][]Command
+	// Menus returns the command menus that the bot is to have now, the narrower
+	// scopes after the wider ones. nil leaves those that the bot has.
+	Menus func(context.Context) ([]Menu, error)
 	// Files opens the files that rows only name. May be nil: then rows carry
 	// theirs.
 	Files platform.Files

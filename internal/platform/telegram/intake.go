@@ -15,6 +15,7 @@ type intake struct {
 	account string
 	log     *slog.Logger
 	clicks  *clicks
+	menu    *menu
 }
 
 // sheaf is what some updates came to.
@@ -56,9 +57,12 @@ func (n *intake) read(ctx context.Context, d decoder, raws []json.RawMessage) sh
 	return s
 }
 
-// answer answers the buttons of a stored sheaf. It does not wait for them; they
+// answer deals with what a stored sheaf asks for at once: buttons are answered. It does not wait for them; they
 // end with ctx.
 func (n *intake) answer(ctx context.Context, s sheaf, acks []chat.Ack) {
+	for _, m := range s.Messages {
+		n.menu.met(m.Place.Chat)
+	}
 	for i, ack := range acks {
 		if i < len(s.queries) && s.queries[i] != "" {
 			n.clicks.answer(ctx, s.queries[i], s.Messages[i], ack)

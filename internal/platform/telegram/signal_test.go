@@ -1,10 +1,12 @@
 package telegram
 
 import (
+	"context"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"cligate/internal/chat"
@@ -82,6 +84,13 @@ func TestUnknownSignalsAreRefused(t *testing.T) {
 	}
 }
 
+// everywhere is one menu for all.
+func everywhere(cs map[string][]Command) func(context.Context) ([]Menu, error) {
+	return func(context.Context) ([]Menu, error) {
+		return []Menu{{Scope: Scope{Kind: ScopeDefault}, Commands: cs}}, nil
+	}
+}
+
 func TestTheMenuFitsAndIsSetOnlyWhenItDiffers(t *testing.T) {
 	t.Parallel()
 	many := []Command{{"New", strings.Repeat("开始一个新的会话 ", 60)}, {"new", "twice"}, {"bad name", "x"}, {"", "x"}, {"a-b", ""}}
@@ -89,8 +98,10 @@ func TestTheMenuFitsAndIsSetOnlyWhenItDiffers(t *testing.T) {
 		many = append(many, Command{"c" + strings.Repeat("x", i%20) + string(rune('a'+i%26)), "d"})
 	}
 	a, srv, log := strict(t, Config{})
-	a.menu.want = map[string][]Command{"": many, "zh": {{"new", "新会话"}}}
-	a.menu.sync(t.Context())
+	have := map[menuKey][32]byte{}
+	a.menu.want = everywhere(map[string][]Command{"": many, "zh": {{"new", "新会话"}}})
+	a.menu.sync(t.Context(), have)
+	a.menu.sync(t.Context(), have)
 	if strings.Contains(log.String(), "not updated") {
 		t.Fatal(log.String())
 	}
@@ -110,14 +121,14 @@ func TestTheMenuFitsAndIsSetOnlyWhenItDiffers(t *testing.T) {
 		t.Errorf("set %d times", sets)
 	}
 	calls := 0
-	same, _ := offline(t, Config{Menu: map[string][]Command{"": {{"new", "start"}}}}, func(m string, _ url.Values) (int, string) {
+	same, _ := offline(t, Config{Menus: everywhere(map[string][]Command{"": {{"new", "start"}}})}, func(m string, _ url.Values) (int, string) {
 		calls++
 		if m == "setMyCommands" {
 			t.Error("an unchanged menu is set again")
 		}
 		return ok(`[{"command":"new","description":"start"}]`)
 	})
-	same.menu.sync(t.Context())
+	same.menu.sync(t.Context(), map[menuKey][32]byte{})
 	if calls != 1 {
 		t.Errorf("%d calls", calls)
 	}
@@ -125,7 +136,7 @@ func TestTheMenuFitsAndIsSetOnlyWhenItDiffers(t *testing.T) {
 
 func TestAMenuThatCannotBeSetDoesNotStopReceiving(t *testing.T) {
 	t.Parallel()
-	a, srv, log := strict(t, Config{Menu: map[string][]Command{"": {{"new", "start"}}}})
+	a, srv, log := strict(t, Config{Menus: everywhere(map[string][]Command{"": {{"new", "start"}}})})
 	hang := make(chan struct{})
 	defer close(hang)
 	srv.Fail(fakebot.Fault{Kind: fakebot.TooMany, Method: "setMyCommands", After: 490})
@@ -139,8 +150,10 @@ func TestAMenuThatCannotBeSetDoesNotStopReceiving(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
-	b, log2 := open(t, Config{APIURL: srv.URL, Menu: a.menu.want})
-	b.menu.sync(t.Context())
+	b, log2 := open(t, Config{APIURL: srv.URL, Menus: a.menu.want})
+	if wait := b.menu.sync(t.Context(), map[menuKey][32]byte{}); wait != 490*time.Second {
+		t.Errorf("told to wait 490 s, waits %v", wait)
+	}
 	if !strings.Contains(log2.String(), "not updated") || strings.Contains(log.String(), "level=ERROR") {
 		t.Errorf("logs:\n%s%s", log, log2)
 	}

@@ -7,10 +7,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"cligate/internal/chat"
 	"cligate/internal/sim/rig"
 	"cligate/internal/sim/telegram"
 	"cligate/internal/web/api"
@@ -147,5 +149,50 @@ func TestAMissingNetworkAtTheStartEndsNothing(t *testing.T) {
 	r.Stop() // a poll is open
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("the end took %v", took)
+	}
+}
+
+func TestTheCommandMenuFollowsTheRole(t *testing.T) {
+	t.Parallel()
+	u := house(t, rig.Options{Env: []string{"CLIGATE_TELEGRAM_OWNERS="}})
+	menu := func(scope string) []string { return u.r.Telegram.Menu(rig.Token, scope, "zh") }
+	u.r.Until("strangers see a small menu", func() bool { return len(menu("default")) == 2 && len(menu("all_group_chats")) > 10 })
+	if got := menu("all_group_chats"); slices.Contains(got, "rules") {
+		t.Errorf("members are offered what they would be refused: %v", got)
+	}
+	c := client.New(u.r.Socket(), "en")
+	defer c.Close()
+	inv, err := c.Invite(t.Context(), api.InviteAsk{Role: chat.RoleOwner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.ask("/start "+inv.Code, text("receive.paired", "role", text("receive.role_owner")))
+	own := fmt.Sprintf("chat %d", rig.Owner)
+	u.r.Until("the owner sees the whole menu", func() bool { return slices.Contains(menu(own), "rules") })
+	p, err := c.Pairs(t.Context())
+	if err != nil || len(p.Grants) != 1 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if err := c.Revoke(t.Context(), p.Grants[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	u.r.Until("the menu goes with the role", func() bool { return menu(own) == nil })
+	sets := 0
+	u.r.Kill()
+	for _, call := range u.r.Telegram.Calls() {
+		if call.Method == "setMyCommands" {
+			sets++
+		}
+	}
+	u.r.Start()
+	u.r.Until("the next life looks at the menus", func() bool { return u.account("telegram").Connected })
+	u.r.Stop()
+	for _, call := range u.r.Telegram.Calls() {
+		if call.Method == "setMyCommands" {
+			sets--
+		}
+	}
+	if sets != 0 {
+		t.Errorf("menus that had not changed were set %d times again", -sets)
 	}
 }
