@@ -113,14 +113,16 @@ func (s *Server) Click(token string, chat, message, from int64, data string) str
 }
 
 // Push hands the bot an update of any kind and form.
-func (s *Server) Push(token, kind string, body map[string]any) {
+func (d *mailroom) Push(token, kind string, body map[string]any) {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.push(s.bots[token], kind, body)
 }
 
 // Again delivers the newest update a second time, as the service may.
-func (s *Server) Again(token string) {
+func (d *mailroom) Again(token string) {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b := s.bots[token]
@@ -132,21 +134,24 @@ func (s *Server) Again(token string) {
 
 // ResetIDs lets update ids restart at a lower number, as they do after a long
 // silence.
-func (s *Server) ResetIDs(token string, next int64) {
+func (d *mailroom) ResetIDs(token string, next int64) {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bots[token].nextID = next
 }
 
 // Pending returns how many updates wait to be confirmed.
-func (s *Server) Pending(token string) int {
+func (d *mailroom) Pending(token string) int {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.bots[token].updates)
 }
 
 // Answered reports whether a callback query was answered.
-func (s *Server) Answered(token, id string) bool {
+func (d *mailroom) Answered(token, id string) bool {
+	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.bots[token].queries[id]

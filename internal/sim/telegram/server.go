@@ -29,7 +29,7 @@ type Server struct {
 	*faults
 	*rates
 	*journal
-	*hookDesk
+	*mailroom
 	*profiles
 
 	http    *http.Server
@@ -102,7 +102,7 @@ func New() (*Server, error) {
 		URL: "http://" + l.Addr().String(), bots: map[string]*bot{}, chats: map[int64]*chatState{},
 		rulebook: &rulebook{off: map[Rule]bool{}}, faults: &faults{}, rates: newRates(), journal: &journal{},
 	}
-	s.hookDesk, s.profiles = &hookDesk{s}, &profiles{s}
+	s.mailroom, s.profiles = &mailroom{s}, &profiles{s}
 	s.changed = sync.NewCond(&s.mu)
 	s.life, s.end = context.WithCancel(context.Background())
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}

@@ -23,8 +23,9 @@ type webhook struct {
 	errorText   string
 }
 
-// hookDesk is what a server does about webhooks and the age of updates.
-type hookDesk struct{ s *Server }
+// mailroom is what a server does with updates beyond polling: webhooks, ages,
+// and what tests put among them.
+type mailroom struct{ s *Server }
 
 // Delivery is one attempt to hand an update over.
 type Delivery struct {
@@ -41,7 +42,7 @@ const (
 )
 
 // SetWebhook pretends that a webhook of somebody else is active, or removes it.
-func (d *hookDesk) SetWebhook(token string, active bool) {
+func (d *mailroom) SetWebhook(token string, active bool) {
 	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +55,7 @@ func (d *hookDesk) SetWebhook(token string, active bool) {
 
 // Cloud makes the server behave as Telegram's own: a webhook needs https and
 // one of four ports. Without it the server is somebody's own, in local mode.
-func (d *hookDesk) Cloud(on bool) {
+func (d *mailroom) Cloud(on bool) {
 	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,7 +63,7 @@ func (d *hookDesk) Cloud(on bool) {
 }
 
 // Deliveries returns the attempts to deliver to a bot's webhook so far.
-func (d *hookDesk) Deliveries(token string) []Delivery {
+func (d *mailroom) Deliveries(token string) []Delivery {
 	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +71,7 @@ func (d *hookDesk) Deliveries(token string) []Delivery {
 }
 
 // Webhook returns the address and the secret of a bot's webhook.
-func (d *hookDesk) Webhook(token string) (address, secret string) {
+func (d *mailroom) Webhook(token string) (address, secret string) {
 	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +142,7 @@ func (r request) webhookInfo() (any, *refusal) {
 
 // deliver posts one update after the other until each is taken, as long as h is
 // the bot's webhook.
-func (d *hookDesk) deliver(b *bot, h *webhook) {
+func (d *mailroom) deliver(b *bot, h *webhook) {
 	s := d.s
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
@@ -177,7 +178,7 @@ func (d *hookDesk) deliver(b *bot, h *webhook) {
 }
 
 // idle waits for d or for the end of the server.
-func (d *hookDesk) idle(pause time.Duration) {
+func (d *mailroom) idle(pause time.Duration) {
 	s := d.s
 	t := time.NewTimer(pause)
 	defer t.Stop()
@@ -188,7 +189,7 @@ func (d *hookDesk) idle(pause time.Duration) {
 }
 
 // awaitUpdate waits for the next update for h; false when h is no longer it.
-func (d *hookDesk) awaitUpdate(b *bot, h *webhook) (update, bool) {
+func (d *mailroom) awaitUpdate(b *bot, h *webhook) (update, bool) {
 	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -238,7 +239,7 @@ const (
 )
 
 // Elapse lets time pass for what waits to be fetched.
-func (d *hookDesk) Elapse(by time.Duration) {
+func (d *mailroom) Elapse(by time.Duration) {
 	s := d.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -247,7 +248,7 @@ func (d *hookDesk) Elapse(by time.Duration) {
 }
 
 // expire drops what has waited too long. The lock is held.
-func (d *hookDesk) expire(b *bot) {
+func (d *mailroom) expire(b *bot) {
 	s := d.s
 	if !s.on(RuleAge) {
 		return
