@@ -19,6 +19,7 @@ import (
 	"cligate/internal/chat"
 	"cligate/internal/command"
 	"cligate/internal/config"
+	"cligate/internal/files"
 	"cligate/internal/platform"
 	"cligate/internal/platform/telegram"
 	webchat "cligate/internal/platform/web"
@@ -48,6 +49,7 @@ type App struct {
 	started time.Time
 
 	db      *store.DB
+	spool   *files.Spool
 	starter *proc.Starter
 	agents  *agents
 	agent   string // the default one
@@ -90,6 +92,9 @@ func Open(ctx context.Context, cfg config.Config, version string, log *slog.Logg
 	}
 	a.db, err = store.Open(ctx, store.Config{Dir: cfg.DataDir, Log: log, OnHealth: a.owner.disk})
 	if err != nil {
+		return nil, err
+	}
+	if err := a.openSpool(ctx); err != nil {
 		return nil, err
 	}
 	if err := makeWorkspace(cfg); err != nil {
@@ -136,11 +141,11 @@ func makeWorkspace(cfg config.Config) error {
 // assemble wires the stations.
 func (a *App) assemble(ctx context.Context) error {
 	db, cfg := a.db, a.cfg
-	bots, err := openBots(cfg, a.menus, a.owner.trouble, a.log)
+	bots, err := openBots(cfg, botNeeds{a.menus, a.spool, a.owner.trouble}, a.log)
 	if err != nil {
 		return err
 	}
-	page, err := webchat.New(db.WebChats(), webchat.Config{Account: WebAccount, Who: web.Who, Streams: streams}, a.log)
+	page, err := webchat.New(db.WebChats(), webchat.Config{Account: WebAccount, Who: web.Who, Streams: streams, Files: a.spool}, a.log)
 	if err != nil {
 		return err
 	}
@@ -155,7 +160,7 @@ func (a *App) assemble(ctx context.Context) error {
 		owners[b.account] = b.owners
 	}
 	c := &a.core
-	c.voice, err = reply.New(db.Outbox(), adapters, reply.Config{Lang: cfg.Language, Dead: a.owner.dead, Log: a.log})
+	c.voice, err = reply.New(db.Outbox(), adapters, reply.Config{Lang: cfg.Language, Dead: a.owner.dead, Discard: a.spool.Remove, Log: a.log})
 	if err != nil {
 		return err
 	}
@@ -163,6 +168,7 @@ func (a *App) assemble(ctx context.Context) error {
 	if err := a.openSessions(); err != nil {
 		return err
 	}
+	out := a.outgoing(adapters)
 	board := &turn.Board{}
 	c.turns = turn.New(turn.Books{
 		Ledger: db.Runs(), Recovery: db.Runs(), Asks: db.Asks(), Threads: db.Sessions(), History: db.History(), Outbox: db.Outbox(),
@@ -170,7 +176,7 @@ func (a *App) assemble(ctx context.Context) error {
 	}, c.sessions, speaker{c.voice}, board, turn.Config{
 		TurnTimeout: cfg.TurnTimeout, StallNotice: cfg.StallNotice, StallStop: cfg.StallStop, AskTimeout: cfg.AskTimeout,
 		Always: cfg.Approvals.Always, AskLost: cfg.Sessions.OnLost == "ask", Can: a.agents.can, Title: a.agents.title,
-		Budget: turn.Budget(cfg.Budget),
+		Budget: turn.Budget(cfg.Budget), Files: sends(cfg.Files.Out, out),
 		Reap: func(ctx context.Context, runners []string) error {
 			_, err := proc.Reap(ctx, "", runners...)
 			return err
@@ -188,7 +194,7 @@ func (a *App) assemble(ctx context.Context) error {
 			Rules: db.Rules(), Spending: db.Books(), History: db.History(), Endings: db.Runs(),
 		},
 		Runner: c.turns, Workers: c.sessions, Agents: a.agents, Clicks: clicks, Board: board, Voice: c.voice,
-		Signals: reactions{adapters},
+		Signals: reactions{adapters}, Files: fetches(cfg.Files.Get, out),
 	}, router.Config{
 		Agent: a.agent, Lang: cfg.Language, Burst: cfg.BurstWindow, Album: cfg.AlbumWindow, Age: cfg.MessageAge,
 		QueueMax: cfg.QueueMax, Notices: router.Notices(cfg.QueueNotice), Commands: command.Config{Workspaces: workspaces(cfg), Log: a.log}, Log: a.log,

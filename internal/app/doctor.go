@@ -82,7 +82,7 @@ func CheckOffline(ctx context.Context, cfg config.Config) []api.Check {
 	}
 	as.probeAll(ctx)
 	out = append(out, agentChecks(as, def)...)
-	bots, err := openBots(cfg, nil, func(string, string, bool) {}, quiet)
+	bots, err := openBots(cfg, botNeeds{alarm: func(string, string, bool) {}}, quiet)
 	if err != nil {
 		return append(out, api.Check{Name: "platforms", Detail: err.Error()})
 	}

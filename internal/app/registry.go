@@ -169,19 +169,26 @@ type bot struct {
 // speaks says that the account can still send.
 type alarm func(account, detail string, speaks bool)
 
+// botNeeds is what the adapters get from the rest of the daemon.
+type botNeeds struct {
+	menus menuSource     // nil = no menus
+	spool platform.Files // nil = nothing is sent
+	alarm alarm
+}
+
 // openBots makes the adapters of all configured chat services. A new platform
 // is one more call here.
-func openBots(cfg config.Config, menus menuSource, alarm alarm, log *slog.Logger) ([]bot, error) {
+func openBots(cfg config.Config, n botNeeds, log *slog.Logger) ([]bot, error) {
 	var out []bot
 	if cfg.Telegram.Token != "" {
-		b, err := openTelegram("telegram", cfg.Telegram, menus, cfg.Language, alarm, log)
+		b, err := openTelegram("telegram", cfg.Telegram, cfg.Language, n, log)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, b)
 	}
 	for _, t := range cfg.TelegramBots {
-		b, err := openTelegram(t.Name, t.Telegram, menus, cfg.Language, alarm, log)
+		b, err := openTelegram(t.Name, t.Telegram, cfg.Language, n, log)
 		if err != nil {
 			return nil, err
 		}
@@ -190,14 +197,14 @@ func openBots(cfg config.Config, menus menuSource, alarm alarm, log *slog.Logger
 	return out, nil
 }
 
-func openTelegram(account string, c config.Telegram, menus menuSource, lang string, alarm alarm, log *slog.Logger) (bot, error) {
+func openTelegram(account string, c config.Telegram, lang string, n botNeeds, log *slog.Logger) (bot, error) {
 	cfg := telegram.Config{
 		Account: account, Token: c.Token, APIURL: c.APIURL, Proxy: c.Proxy, PollTimeout: c.PollTimeout, Unpaced: c.Unpaced,
-		RemoveWebhook: c.RemoveWebhook, Lang: lang,
-		Alarm: func(detail string, speaks bool) { alarm(account, detail, speaks) },
+		RemoveWebhook: c.RemoveWebhook, Lang: lang, Files: n.spool,
+		Alarm: func(detail string, speaks bool) { n.alarm(account, detail, speaks) },
 	}
-	if menus != nil {
-		cfg.Menus = menus(account, c.Owners)
+	if n.menus != nil {
+		cfg.Menus = n.menus(account, c.Owners)
 	}
 	if c.Webhooks() {
 		cfg.Webhook = telegram.Webhook{URL: c.WebhookURL, Addr: c.WebhookAddr, Path: c.WebhookPath, Secret: c.WebhookSecret}

@@ -68,6 +68,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 		}
 	})
 	ins.Go(func() { a.memory.run(taking) })
+	ins.Go(func() { a.tidySpool(taking) })
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
@@ -147,6 +148,9 @@ func (a *App) close() error {
 	}
 	if a.starter != nil {
 		errs = append(errs, a.starter.Close())
+	}
+	if a.spool != nil {
+		errs = append(errs, a.spool.Close())
 	}
 	if a.db != nil {
 		errs = append(errs, a.db.Close())

@@ -112,6 +112,7 @@ func table() []spec {
 		{name: "plan", least: chat.RoleMember, run: plan},
 		{name: "compact", verb: "compact", least: chat.RoleMember, run: compact},
 		{name: "workspace", verb: "ws", least: chat.RoleMember, run: workspace},
+		{name: "file", verb: "file", least: chat.RoleMember, run: file},
 		{name: "approve", least: chat.RoleMember, run: approve},
 		{name: "deny", least: chat.RoleMember, run: deny},
 		{name: "rules", verb: "rule", least: chat.RoleOperator, run: rules},
@@ -140,6 +141,7 @@ type Deps struct {
 	Desk          Desk
 	Workers       Workers
 	Agents        Agents
+	Files         Files // nil = people fetch none
 }
 
 // Set is the commands of one daemon. It may be used from many goroutines.

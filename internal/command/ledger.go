@@ -156,3 +156,32 @@ type Agents interface {
 	// there is none.
 	Terminal(agent, nativeID string) []string
 }
+
+// Where is a path of a workspace, and for whom it is looked at.
+type Where struct {
+	Workspace string
+	Path      string // as a person gave it
+	Lang      string
+	Account   string // of the chat that gets the file
+}
+
+// Files finds files of workspaces.
+type Files interface {
+	// Fetch makes the reply that sends a file, or that says why it is not sent.
+	// An error is a defect, ours or the disk's. It may be asked again.
+	Fetch(ctx context.Context, w Where) (chat.Reply, error)
+	// List lists what of a folder may be fetched, or says why nothing is.
+	List(ctx context.Context, w Where) Listing
+}
+
+// Listing is what a person may have of a folder.
+type Listing struct {
+	Text    string // in words
+	Entries []FileEntry
+}
+
+// FileEntry is a file or a folder in a listing.
+type FileEntry struct {
+	Path string // from the workspace
+	Dir  bool
+}

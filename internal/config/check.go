@@ -153,6 +153,9 @@ func (c *Config) checkNumbers() []string {
 	if c.WorkersMax < 1 {
 		bad = append(bad, "workers_max: at least 1")
 	}
+	if c.Files.Keep < 0 {
+		bad = append(bad, "files.keep: a negative time; 0 = for ever")
+	}
 	if b := c.Budget; min(b.TurnTokens, b.DayTokens) < 0 || min(b.TurnUSD, b.DayUSD) < 0 {
 		bad = append(bad, "budget: a negative limit; 0 = none")
 	}

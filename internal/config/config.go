@@ -38,6 +38,7 @@ type Config struct {
 	Sessions  Sessions  `mapstructure:"sessions"`
 	Approvals Approvals `mapstructure:"approvals"`
 	Budget    Budget    `mapstructure:"budget"`
+	Files     Files     `mapstructure:"files"`
 
 	Log      Log      `mapstructure:"log"`
 	Web      Web      `mapstructure:"web"`
@@ -76,6 +77,15 @@ type Budget struct {
 	TurnUSD    float64 `mapstructure:"turn_usd"`
 	DayTokens  int64   `mapstructure:"day_tokens"` // of all turns since midnight
 	DayUSD     float64 `mapstructure:"day_usd"`
+}
+
+// Files says what leaves workspaces as files.
+type Files struct {
+	Out bool `mapstructure:"out"` // agents may send files to their chats
+	Get bool `mapstructure:"get"` // people may fetch files of their workspace
+	// Keep is how long the files of earlier turns stay in the workspace, and
+	// those that the web chat has shown in the data directory; 0 = for ever.
+	Keep time.Duration `mapstructure:"keep"`
 }
 
 // Log says what is logged and how.
@@ -200,6 +210,7 @@ func Default() Config {
 		DrainLimit:   30 * time.Second,
 		Sessions:     Sessions{OnLost: "recap"},
 		Approvals:    Approvals{Always: true},
+		Files:        Files{Out: true, Get: true, Keep: 30 * 24 * time.Hour},
 		Log:          Log{Level: "info", Format: "text"},
 		Web:          Web{Addr: "127.0.0.1:8765"},
 		Telegram: Telegram{

@@ -114,6 +114,7 @@ type Deps struct {
 	Board   Board
 	Voice   Voice
 	Signals Signals
+	Files   command.Files // nil = people fetch none
 }
 
 // Router takes stored messages.
@@ -153,6 +154,7 @@ func New(ctx context.Context, d Deps, cfg Config) (*Router, error) {
 	set, err := command.New(command.Deps{
 		Conversations: d.Ledger.Conversations, Turns: reads{d.Ledger.Turns, d.Ledger.History}, Queue: d.Ledger.Control,
 		Asks: d.Ledger.Asks, Rules: d.Ledger.Rules, Spending: d.Ledger.Spending, Desk: k, Workers: d.Workers, Agents: d.Agents,
+		Files: d.Files,
 	}, cfg.Commands)
 	if err != nil {
 		return nil, err

@@ -97,7 +97,7 @@ func (n *run) end(err error) {
 func (n *run) settle(ctx context.Context, e *ending, usage chat.Usage, tools int) {
 	e.times = n.failures.count(n.session.ID, *e)
 	e.held = n.stuck(ctx, *e)
-	n.forgets(ctx, *e, usage)
+	parcel{n}.forgets(ctx, *e, usage)
 	outs := n.lastWord(*e, usage, tools)
 	fault.Hit(fault.ResultReceived)
 	written := n.commit(ctx, chat.Ending{
@@ -166,7 +166,7 @@ func (n *run) lastWord(e ending, usage chat.Usage, tools int) (outs []chat.Out) 
 	if again && e.state == chat.TurnSucceeded && n.turn.Origin == chat.OriginAgent {
 		text = "" // nobody asked to hear it twice
 	}
-	rs := append(n.result.preface, n.said(e, text, tools)...)
+	rs := append(n.result.preface, parcel{n}.said(e, text, tools)...)
 	if percent, tell := n.past.fills(n.session.ID, usage); tell && e.reason != chat.ContextFull {
 		rs = append(rs, n.words.filling(percent))
 	}

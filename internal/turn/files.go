@@ -23,10 +23,13 @@ type Files interface {
 	Left(s chat.Session, turn int64) string
 }
 
+// parcel is what a turn sends beside words.
+type parcel struct{ *run }
+
 // box makes the folder of the turn's files and returns what the agent has to
 // be told of it: once in a session. A command of the agent's own takes no words
 // beside it.
-func (n *run) box(in chat.Input) string {
+func (n parcel) box(in chat.Input) string {
 	if n.cfg.Files == nil {
 		return ""
 	}
@@ -61,7 +64,7 @@ func (h *host) willBrief(yes bool) {
 
 // forgets has the agent told again when its memory became shorter: what it was
 // told once may be gone.
-func (n *run) forgets(ctx context.Context, e ending, u chat.Usage) {
+func (n parcel) forgets(ctx context.Context, e ending, u chat.Usage) {
 	asked := func(p chat.Piece) bool {
 		return strings.HasPrefix(p.Text, "/compact") || strings.HasPrefix(p.Text, "/clear")
 	}
@@ -75,7 +78,7 @@ func (n *run) forgets(ctx context.Context, e ending, u chat.Usage) {
 }
 
 // said is the last word in words and files. Files need no words beside them.
-func (n *run) said(e ending, text string, tools int) []chat.Reply {
+func (n parcel) said(e ending, text string, tools int) []chat.Reply {
 	words := n.words.last(e, text, tools)
 	if n.cfg.Files == nil || e.reason == chat.NoSession {
 		return words

@@ -152,7 +152,7 @@ func (n *run) try() error {
 			return err
 		}
 	}
-	in.Brief = n.box(in)
+	in.Brief = parcel{n}.box(in)
 	n.host.willBrief(in.Brief != "")
 	err = n.prompt(w, in)
 	n.host.confirm()

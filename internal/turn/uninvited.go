@@ -90,7 +90,7 @@ func (r *Runner) welcome(ctx context.Context, session int64) (h worker.Host, end
 // alone waits for the end of a turn that the agent runs. A stop ends the
 // agent's process, for nothing else is sure to end what nobody asked for.
 func (n *run) alone(over <-chan error) {
-	n.box(chat.Input{})
+	parcel{n}.box(chat.Input{})
 	if err := n.afford(); err != nil {
 		n.stop(err)
 	}

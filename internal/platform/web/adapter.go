@@ -37,6 +37,9 @@ type Config struct {
 	Who func(r *http.Request) (chat.Person, bool)
 	// Streams is the most browsers that can listen at a time.
 	Streams int
+	// Files opens the files that rows only name. May be nil: then rows carry
+	// theirs.
+	Files platform.Files
 }
 
 // Validate reports what is missing.

@@ -319,7 +319,8 @@ func (a *Adapter) fate(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// file sends an attachment of ours, as a download whatever it contains.
+// file sends an attachment of ours: an image to be shown, anything else as a
+// download whatever it contains.
 func (a *Adapter) file(w http.ResponseWriter, r *http.Request) error {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
@@ -332,10 +333,18 @@ func (a *Adapter) file(w http.ResponseWriter, r *http.Request) error {
 	if o.Place.Account != a.cfg.Account || o.Place.Chat != r.PathValue("chat") || o.Part.File == nil {
 		return chat.E(chat.Missing, "", nil)
 	}
+	body, err := a.body(*o.Part.File)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
 	h := w.Header()
-	h.Set("Content-Type", "application/octet-stream")
+	h.Set("Content-Type", contentType(body, o.Part.File.Kind))
 	h.Set("Content-Disposition", disposition(o.Part.File.Name))
 	h.Set("Cache-Control", "no-store")
-	_, _ = w.Write(o.Part.File.Body) // an error: the reader is gone
+	// Whatever it is, it runs nothing and is no page of ours.
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	http.ServeContent(w, r, "", time.Time{}, body)
 	return nil
 }

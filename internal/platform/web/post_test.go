@@ -247,7 +247,7 @@ func TestAFileIsADownloadWhateverItIs(t *testing.T) {
 	h.post(chat.Out{Key: "f/1", Class: chat.OutNotice, Part: p})
 	ls := h.lines().Lines
 	m := ls[len(ls)-1]
-	if m.File == nil || m.File.Size != len(p.File.Body) {
+	if m.File == nil || m.File.Size != int64(len(p.File.Body)) {
 		t.Fatalf("file %+v", m.File)
 	}
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.srv.URL+m.File.URL, nil)

@@ -29,7 +29,7 @@ func message(p chat.Part) api.Message {
 		m.ReplyTo = api.MineID(p.ReplyTo.ID)
 	}
 	if p.File != nil {
-		m.File = &api.File{Name: p.File.Name, Size: len(p.File.Body)}
+		m.File = &api.File{Name: p.File.Name, Size: p.File.Bytes(), Photo: p.File.Kind == chat.FilePhoto}
 	}
 	return m
 }

@@ -19,18 +19,17 @@ const (
 // chatState is one chat as the server knows it. Private chats are per bot and
 // person; the person's id is the chat's.
 type chatState struct {
-	forbidden map[string]bool // kinds of files that nobody may send
-	id        int64
-	kind      ChatType
-	title     string
-	forum     bool
-	topics    map[int64]*topic
-	counter   int64                         // message ids, of supergroups only
-	messages  map[string]map[int64]*Message // by bot token for private chats and groups; "" for supergroups
-	blocked   bool
-	kicked    bool
-	migrated  int64
-	started   bool
+	id       int64
+	kind     ChatType
+	title    string
+	forum    bool
+	topics   map[int64]*topic
+	counter  int64                         // message ids, of supergroups only
+	messages map[string]map[int64]*Message // by bot token for private chats and groups; "" for supergroups
+	blocked  bool
+	kicked   bool
+	migrated int64
+	started  bool
 }
 
 type topic struct{ closed, deleted bool }

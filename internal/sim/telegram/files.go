@@ -9,6 +9,7 @@ import (
 	_ "image/png"  // …
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -37,9 +38,9 @@ func (r request) sendFile(field, method string) (any, *refusal) {
 		return nil, bad("there is no " + field + " in the request")
 	}
 	for _, check := range []func() *refusal{
-		func() *refusal { return s.size(f) },
-		func() *refusal { return s.mayPost(c, field) },
-		func() *refusal { return s.photo(field, f) },
+		func() *refusal { return sizeOf(s.rulebook, f) },
+		func() *refusal { return s.mayPost(s.rulebook, c.id, field) },
+		func() *refusal { return photoOf(s.rulebook, field, f) },
 	} {
 		if no := check(); no != nil {
 			return nil, no
@@ -57,7 +58,7 @@ func (r request) sendFile(field, method string) (any, *refusal) {
 	if no != nil {
 		return nil, no
 	}
-	if no := s.equal(b, len(f.body), r.call.At); no != nil {
+	if no := s.equal(s.rulebook, b.id, len(f.body), r.call.At); no != nil {
 		return nil, no
 	}
 	if no := r.rate(c, method); no != nil {
@@ -69,8 +70,8 @@ func (r request) sendFile(field, method string) (any, *refusal) {
 	return messageJSON(s, b, m), nil
 }
 
-// size refuses files that are too large or empty, and names that are paths.
-func (s *Server) size(f upload) *refusal {
+// sizeOf refuses files that are too large or empty, and names that are paths.
+func sizeOf(s *rulebook, f upload) *refusal {
 	switch {
 	case len(f.body) > maxUpload && s.on(RuleFile):
 		return &refusal{code: 413, text: "Request Entity Too Large"}
@@ -82,27 +83,32 @@ func (s *Server) size(f upload) *refusal {
 	return nil
 }
 
-// Forbid takes the right to send a kind of files ("photo", "document") from the
-// members of a chat, the bot among them.
-func (s *Server) Forbid(chat int64, field string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := s.chats[chat]
-	if c.forbidden == nil {
-		c.forbidden = map[string]bool{}
-	}
-	c.forbidden[field] = true
+// uploads is what the service knows of files beyond their messages.
+type uploads struct {
+	mu        sync.Mutex
+	forbidden map[string]bool      // kinds of files, by chat
+	handled   map[string]time.Time // by bot and size: when the next upload is handled
 }
 
-func (s *Server) mayPost(c *chatState, field string) *refusal {
-	if c.forbidden[field] && s.on(RuleFileRight) {
+// Forbid takes the right to send a kind of files ("photo", "document") from the
+// members of a chat, the bot among them.
+func (u *uploads) Forbid(chat int64, field string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.forbidden[fmt.Sprint(chat, field)] = true
+}
+
+func (u *uploads) mayPost(on *rulebook, chat int64, field string) *refusal {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.forbidden[fmt.Sprint(chat, field)] && on.on(RuleFileRight) {
 		return bad("not enough rights to send " + field + "s to the chat")
 	}
 	return nil
 }
 
-// photo refuses what is no image that a chat can show.
-func (s *Server) photo(field string, f upload) *refusal {
+// photoOf refuses what is no image that a chat can show.
+func photoOf(s *rulebook, field string, f upload) *refusal {
 	if field != "photo" || !s.on(RulePhoto) {
 		return nil
 	}
@@ -121,20 +127,20 @@ func (s *Server) photo(field string, f upload) *refusal {
 }
 
 // equal refuses uploads of one size that come faster than they are handled.
-func (s *Server) equal(b *bot, size int, at time.Time) *refusal {
-	if size <= heavy || !s.on(RuleEqual) {
+func (u *uploads) equal(on *rulebook, bot int64, size int, at time.Time) *refusal {
+	if size <= heavy || !on.on(RuleEqual) {
 		return nil
 	}
-	if b.equal == nil {
-		b.equal = map[int]time.Time{}
-	}
-	free := b.equal[size]
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	key := fmt.Sprint(bot, " ", size)
+	free := u.handled[key]
 	if free.Before(at) {
 		free = at
 	}
 	if free.Sub(at) > backlog {
 		return &refusal{code: 429, text: "Too Many Requests: retry after " + itoa(backlogWait), after: backlogWait}
 	}
-	b.equal[size] = free.Add(equalRest)
+	u.handled[key] = free.Add(equalRest)
 	return nil
 }

@@ -31,6 +31,7 @@ type Server struct {
 	*journal
 	*mailroom
 	*profiles
+	*uploads
 
 	http    *http.Server
 	mu      sync.Mutex
@@ -62,7 +63,6 @@ type bot struct {
 	hook      *webhook // nil = none
 	delivered []Delivery
 	profile   *profile
-	equal     map[int]time.Time // by the size of an upload: when the next one is handled
 }
 
 type update struct {
@@ -101,6 +101,7 @@ func New() (*Server, error) {
 	s := &Server{
 		URL: "http://" + l.Addr().String(), bots: map[string]*bot{}, chats: map[int64]*chatState{},
 		rulebook: &rulebook{off: map[Rule]bool{}}, faults: &faults{}, rates: newRates(), journal: &journal{},
+		uploads: &uploads{forbidden: map[string]bool{}, handled: map[string]time.Time{}},
 	}
 	s.mailroom, s.profiles = &mailroom{s}, &profiles{s}
 	s.changed = sync.NewCond(&s.mu)

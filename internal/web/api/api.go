@@ -58,9 +58,10 @@ type Message struct {
 
 // File is an attachment of ours.
 type File struct {
-	Name string `json:"name"`
-	Size int    `json:"size"`
-	URL  string `json:"url"`
+	Name  string `json:"name"`
+	Size  int64  `json:"size"` // bytes
+	URL   string `json:"url"`
+	Photo bool   `json:"photo,omitempty"` // an image that can be shown
 }
 
 // Lines is a page of a chat's history, oldest first.

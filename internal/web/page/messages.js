@@ -111,6 +111,16 @@ function file(f) {
   e.className = 'file';
   e.href = f.url || '#';
   e.download = f.name;
+  if (f.photo && f.url) {
+    const i = document.createElement('img');
+    i.className = 'photo';
+    i.loading = 'lazy';
+    i.alt = f.name;
+    i.src = f.url;
+    i.addEventListener('error', () => i.replaceWith(t('download', { name: f.name })), { once: true });
+    e.append(i);
+    return e;
+  }
   e.textContent = t('download', { name: f.name });
   return e;
 }

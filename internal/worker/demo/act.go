@@ -52,6 +52,12 @@ func (s acts) obey(ctx context.Context, p phrase) error {
 		s.close(ctx, p)
 	case "long":
 		s.long(ctx, p.number(200, mostLines), p.tail())
+	case "files":
+		s.files(ctx, p, textBody, ".txt")
+	case "photos":
+		s.files(ctx, p, imageBody, ".png")
+	case "latefile":
+		s.late(ctx, p)
 	case "later":
 		s.agent.later(s.session, s.lang, p.number(5, mostSeconds))
 		s.tell("later")

@@ -23,7 +23,7 @@ var (
 var verbs = map[string]bool{
 	"stream": true, "slow": true, "ask": true, "question": true, "tool": true, "fail": true, "crash": true,
 	"long": true, "markdown": true, "echo": true, "help": true, "questions": true, "plan": true, "think": true, "work": true,
-	"later": true, "model": true, "seen": true, "compact": true,
+	"later": true, "files": true, "photos": true, "latefile": true, "model": true, "seen": true, "compact": true,
 }
 
 // wordIn returns the last word that a text asks to be remembered.

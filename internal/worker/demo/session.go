@@ -113,7 +113,7 @@ func commands() map[string]any {
 		"sessionUpdate": "available_commands_update",
 		"availableCommands": []any{map[string]any{
 			"name": "demo", "description": i18n.T(i18n.Default, "demo.command"),
-			"input": map[string]any{"hint": "stream 20 | ask | question | plan | tool | markdown | long 50 | fail | crash"},
+			"input": map[string]any{"hint": "stream 20 | ask | question | plan | tool | markdown | long 50 | files 2 | photos 1 | fail | crash"},
 		}, map[string]any{"name": "compact", "description": i18n.T(i18n.Default, "demo.compact")}},
 	}
 }
