@@ -77,6 +77,8 @@ type settings struct {
 	cost   float64
 	ids    int
 	failed bool // the last run failed
+	calls  int  // of the model, in this run; those of helpers are not among them
+	helped int  // calls of helpers
 	closed bool // the input ended
 }
 
@@ -401,6 +403,7 @@ type verdict struct {
 	Behavior    string          `json:"behavior"`
 	Message     string          `json:"message"`
 	Input       json.RawMessage `json:"updatedInput"`
+	Interrupt   bool            `json:"interrupt"` // with a denial: end the run
 	Permissions []struct {
 		Type        string `json:"type"`
 		Mode        string `json:"mode"`

@@ -82,11 +82,16 @@ func (a *agent) lifecycle(id, state string) {
 	}
 }
 
+// begun are the figures of a call of the model when its answer begins.
+func begun() object {
+	return object{"input_tokens": 100, "cache_read_input_tokens": 20, "output_tokens": 1}
+}
+
 // block streams one block and then sends it whole.
 func (a *agent) block(model string, whole object, deltas ...object) {
 	id := a.next("msg")
-	msg := object{"id": id, "type": "message", "role": "assistant", "model": model, "content": []any{},
-		"usage": object{"input_tokens": 100, "output_tokens": 1}}
+	msg := object{"id": id, "type": "message", "role": "assistant", "model": model, "content": []any{}, "usage": begun()}
+	a.setting(func(s *settings) { s.calls++ })
 	a.stream(object{"type": "message_start", "message": msg})
 	a.stream(object{"type": "content_block_start", "index": 0, "content_block": empty(whole)})
 	for _, d := range deltas {
@@ -103,7 +108,7 @@ func (a *agent) finishBlock(id, model string, whole object) {
 	if whole["type"] == "tool_use" {
 		stop = "tool_use"
 	}
-	a.stream(object{"type": "message_delta", "delta": object{"stop_reason": stop}, "usage": object{"output_tokens": 9}})
+	a.stream(object{"type": "message_delta", "delta": object{"stop_reason": stop}, "usage": object{"output_tokens": 10}})
 	a.stream(object{"type": "message_stop"})
 }
 

@@ -134,12 +134,17 @@ func (r *run) result(more object) {
 		s.failed = r.outcome != nil
 	})
 	s := r.now()
+	r.setting(func(s *settings) { s.calls, s.helped = 0, 0 })
+	all := s.calls + s.helped
 	m := object{
 		"type": "result", "subtype": "success", "is_error": false, "terminal_reason": "completed",
 		"num_turns": 1, "duration_ms": time.Since(r.began).Milliseconds(), "total_cost_usd": s.cost, "result": r.answer,
-		"usage": object{"input_tokens": 100, "output_tokens": 10, "cache_read_input_tokens": 20},
+		"usage": object{"input_tokens": 100 * s.calls, "output_tokens": 10 * s.calls, "cache_read_input_tokens": 20 * s.calls},
 		"modelUsage": object{s.model: object{
 			"inputTokens": 120, "outputTokens": 10, "costUSD": s.cost, "contextWindow": 200000,
+		}},
+		"model_usage_since_last_result": object{s.model: object{
+			"inputTokens": 100 * all, "outputTokens": 10 * all, "cacheReadInputTokens": 20 * all,
 		}},
 	}
 	for _, over := range []object{r.outcome, more} {

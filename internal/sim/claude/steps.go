@@ -90,7 +90,8 @@ func long(st script.Step) string {
 // streamText streams n pieces, one at a time.
 func (r *run) streamText(ctx context.Context, n int, gap time.Duration) {
 	model, id := r.now().model, r.next("msg")
-	r.stream(object{"type": "message_start", "message": object{"id": id, "model": model, "content": []any{}}})
+	r.stream(object{"type": "message_start", "message": object{"id": id, "model": model, "content": []any{}, "usage": begun()}})
+	r.setting(func(s *settings) { s.calls++ })
 	r.stream(object{"type": "content_block_start", "index": 0, "content_block": object{"type": "text", "text": ""}})
 	var all strings.Builder
 	for i := range n {
@@ -149,6 +150,10 @@ func (r *run) allowed(ctx context.Context, tool, use string, input object) bool 
 	}
 	if v.Behavior != "allow" {
 		r.toolResult(use, v.Message, true)
+		if v.Interrupt {
+			r.interrupt()
+			return false
+		}
 		r.after = "denied: " + v.Message
 		return false
 	}
@@ -283,7 +288,9 @@ func (r *run) helper(words string) {
 	r.block(model, object{"type": "tool_use", "id": use, "name": "Agent", "input": object{"description": "a task", "prompt": words}})
 	said := func(block object) {
 		r.event(object{"type": "assistant", "parent_tool_use_id": use, "message": object{
-			"id": r.next("msg"), "model": model, "role": "assistant", "content": []any{block}}})
+			"id": r.next("msg"), "model": model, "role": "assistant", "content": []any{block},
+			"usage": object{"input_tokens": 100, "cache_read_input_tokens": 20, "output_tokens": 10}}})
+		r.setting(func(s *settings) { s.helped++ })
 	}
 	said(object{"type": "text", "text": words})
 	r.event(object{"type": "stream_event", "parent_tool_use_id": use, "event": object{

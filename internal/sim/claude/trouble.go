@@ -80,7 +80,8 @@ func (r *run) trouble(ctx context.Context, st script.Step) {
 // half streams half an answer and takes it for a whole one.
 func (r *run) half() {
 	model, id := r.now().model, r.next("msg")
-	r.stream(object{"type": "message_start", "message": object{"id": id, "model": model, "content": []any{}}})
+	r.stream(object{"type": "message_start", "message": object{"id": id, "model": model, "content": []any{}, "usage": begun()}})
+	r.setting(func(s *settings) { s.calls++ })
 	r.stream(object{"type": "content_block_start", "index": 0, "content_block": object{"type": "text", "text": ""}})
 	r.stream(object{"type": "content_block_delta", "index": 0, "delta": object{"type": "text_delta", "text": "half of the ans"}})
 	r.answer = "half of the ans"

@@ -33,6 +33,7 @@ var _ peer = (*desk)(nil)
 // waited for: two at once are more than any agent of this protocol can bear.
 func (d *desk) begin(ctx context.Context, host worker.Host) (*turn, error) {
 	t := newTurn(ctx, host, d.session.cfg.Quirks, d.log)
+	t.price = d.session.soFar
 	for {
 		d.mu.Lock()
 		if d.turn != nil {

@@ -112,16 +112,16 @@ func TestEveryProfileConforms(t *testing.T) {
 	lacks := map[string][]workertest.Act{
 		"gemini": {
 			workertest.Question, workertest.FreeAnswer, workertest.Questions, workertest.Compact, workertest.AgentTurn,
-			workertest.Plan, workertest.Reason, workertest.Withdraw, workertest.Nudge,
+			workertest.Plan, workertest.Reason, workertest.Withdraw, workertest.Nudge, workertest.Spend,
 		},
 		"qwen":    {workertest.Compact, workertest.Plan, workertest.Reason, workertest.Withdraw, workertest.FailContext},
-		"copilot": {workertest.Question, workertest.FreeAnswer, workertest.Questions, workertest.AgentTurn, workertest.Plan, workertest.Reason, workertest.Withdraw, workertest.Nudge, workertest.Model},
+		"copilot": {workertest.Question, workertest.FreeAnswer, workertest.Questions, workertest.AgentTurn, workertest.Plan, workertest.Reason, workertest.Withdraw, workertest.Nudge, workertest.Model, workertest.Spend},
 	}
 	for name, not := range lacks {
 		t.Run(name, func(t *testing.T) {
 			k := kit(t, name)
 			k.Lacks, k.Say = map[workertest.Act]string{}, map[workertest.Act]string{}
-			for _, a := range slices.Concat(workertest.Acts(), workertest.NewActs()) {
+			for _, a := range workertest.Acts() {
 				if slices.Contains(not, a) {
 					k.Lacks[a] = none
 				} else {
@@ -142,10 +142,12 @@ func TestEveryProfileConforms(t *testing.T) {
 
 func TestRoughAgentConforms(t *testing.T) {
 	k := kit(t, "rough")
-	k.Lacks = map[workertest.Act]string{}
+	k.Lacks = roughLacks
 	k.Say = map[workertest.Act]string{}
 	for _, a := range workertest.Acts() {
-		k.Say[a] = string(a)
+		if roughLacks[a] == "" {
+			k.Say[a] = string(a)
+		}
 	}
 	workertest.Run(t, k)
 }

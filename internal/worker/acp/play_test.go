@@ -121,7 +121,7 @@ func (p *player) act(ctx context.Context, act workertest.Act, seen map[string]in
 	case workertest.Halfway:
 		p.keep("remember plum", "kept")
 		return p.act(ctx, workertest.Stream, seen)
-	case workertest.Stream:
+	case workertest.Stream, workertest.Spend:
 		for i := 0; i < 220 && ctx.Err() == nil; i++ {
 			p.say(p.id, fmt.Sprintf("piece %d ", i))
 			<-time.After(10 * time.Millisecond)

@@ -148,32 +148,12 @@ func (a *rough) prompt(ctx context.Context, id json.RawMessage, session, text st
 	a.update("another-session", `"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"not yours"}`)
 	a.update(session, `"sessionUpdate":"agent_message_chunk","content":{"type":"hologram","text":"?"}`)
 	reason := `{"stopReason":"end_turn","usage":{"inputTokens":"a lot"}}`
-	switch act := workertest.Act(text); act {
-	case workertest.Remember:
-		_ = os.WriteFile(filepath.Join(a.dir, session), []byte("plum"), 0o600)
-		a.say(session, "kept")
-	case workertest.Recall:
-		word, _ := os.ReadFile(filepath.Join(a.dir, session))
-		a.say(session, "the word: "+string(word))
-	case workertest.Stream:
-		for i := 0; i < 300 && ctx.Err() == nil; i++ {
-			a.say(session, fmt.Sprintf("piece %d\u2028", i))
-			<-time.After(10 * time.Millisecond)
-		}
-	case workertest.Approval:
-		a.approval(ctx, session)
-	case workertest.Question, workertest.FreeAnswer:
-		a.question(ctx, session)
-	case workertest.FailLogin:
-		a.raw(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":401,"message":"{\"error\":{\"code\":401,\"message\":\"invalid x-api-key\"}}"}}` + "\n")
+	act := workertest.Act(text)
+	if a.fails(id, session, act) {
 		return
-	case workertest.FailQuota:
-		a.raw(`{"jsonrpc":"2.0","id":` + string(id) + `,"error":{"code":-32603,"message":"Internal error","data":{"details":"rate limited"}}}` + "\n")
+	}
+	if !a.tame(ctx, session, act) && !a.wild(ctx, act, session) {
 		return
-	default:
-		if !a.wild(ctx, act, session) {
-			return
-		}
 	}
 	if ctx.Err() != nil {
 		reason = `{"stopReason":"cancelled"}`
@@ -186,7 +166,7 @@ func (a *rough) prompt(ctx context.Context, id json.RawMessage, session, text st
 
 // wild does what no agent should. It reports whether the turn goes on.
 func (a *rough) wild(ctx context.Context, act workertest.Act, session string) bool {
-	switch act { //nolint:exhaustive // the tame acts are in prompt
+	switch act { //nolint:exhaustive // the tame acts are elsewhere
 	case workertest.Huge:
 		a.update(session, `"sessionUpdate":"tool_call_update","toolCallId":"big","rawOutput":"`+strings.Repeat("x", 60<<20)+`"`)
 	case workertest.Garbage:

@@ -24,6 +24,7 @@ type turn struct {
 	begun  chan struct{} // closed when the prompt has been sent
 	done   chan struct{} // closed when the turn is over
 	asks   *asks
+	price  func() float64 // what it has cost so far, USD; nil = nobody knows
 
 	mu      sync.Mutex // also keeps events in order
 	said    said
@@ -39,6 +40,7 @@ type turn struct {
 type spent struct {
 	window chat.Usage // of the context window only
 	calls  tokens     // of the calls of the model, where they are told one by one
+	told   chat.Usage // as last reported while the turn goes on
 }
 
 // said is what the agent has said in a turn.
@@ -73,9 +75,10 @@ func (t *turn) emit(e chat.Event) {
 }
 
 func (t *turn) emitLocked(e chat.Event) {
-	// What is shown as running must not stay so.
-	ends := e.Kind == chat.EventTool && e.Tool.State != chat.ToolRunning
-	if t.over || t.muted && !ends {
+	// What is shown as running must not stay so, and a cancelled turn has its
+	// price, too.
+	last := e.Kind == chat.EventTool && e.Tool.State != chat.ToolRunning || e.Kind == chat.EventUsage
+	if t.over || t.muted && !last {
 		return
 	}
 	if err := t.host.Emit(t.ctx, e); err != nil {
@@ -105,6 +108,21 @@ func (t *turn) figures() (chat.Usage, tokens) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.spent.window, t.spent.calls
+}
+
+// progress reports what the turn has used so far, so that it can be ended before
+// it has used too much. Many agents tell tokens at the end only. t.mu is held.
+func (t *turn) progress() {
+	u := t.spent.window
+	u.In, u.Out = t.spent.calls.In, t.spent.calls.Out
+	if t.price != nil {
+		u.CostUSD = t.price()
+	}
+	if u.In == t.spent.told.In && u.Out == t.spent.told.Out && u.CostUSD == t.spent.told.CostUSD {
+		return
+	}
+	t.spent.told = u
+	t.emitLocked(chat.Event{Kind: chat.EventUsage, Usage: &u})
 }
 
 // verdict is the turn's result for a stop reason. A reason that nobody knows
@@ -159,6 +177,10 @@ func (t *turn) take(u update) {
 // show is take for one after the other. t.mu is held.
 func (t *turn) show(u update) {
 	t.spend(u.Meta.Usage)
+	if u.Kind == "usage_update" {
+		t.spent.window = chat.Usage{Used: u.Used, Window: u.Size}
+	}
+	t.progress()
 	switch u.Kind {
 	case "agent_message_chunk":
 		t.words(u)
@@ -174,8 +196,6 @@ func (t *turn) show(u update) {
 			steps = append(steps, chat.Step{Text: e.Content, Done: e.Status == "completed"})
 		}
 		t.emitLocked(chat.Event{Kind: chat.EventPlan, Plan: steps})
-	case "usage_update":
-		t.spent.window = chat.Usage{Used: u.Used, Window: u.Size}
 	}
 }
 

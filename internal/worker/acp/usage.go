@@ -38,6 +38,14 @@ func (s *sums) begin() {
 	}
 }
 
+// soFar is what the running turn has cost until now, as far as that is known.
+func (s *sums) soFar() (usd float64) {
+	if s.costRead && s.costKnown {
+		return since(s.cost, s.costTold)
+	}
+	return 0
+}
+
 // end is called when a turn ends, and returns what it has cost.
 func (s *sums) end() (usd float64) {
 	if !s.costRead {
@@ -66,6 +74,13 @@ func (s *sums) difference(total tokens) tokens {
 		return total
 	}
 	return tokens{In: total.In - was.In, Out: total.Out - was.Out}
+}
+
+// soFar is what the running turn has cost until now.
+func (s *session) soFar() float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sums.soFar()
 }
 
 // figures are the usage of a turn that ends; total is what the answer to its

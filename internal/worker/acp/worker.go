@@ -53,7 +53,7 @@ func (w *Worker) Prompt(ctx context.Context, in chat.Input, host worker.Host) er
 	t.begin(chat.Event{Kind: chat.EventSent})
 	raw, err := w.session.conn.wait(ctx, answer)
 	if ctx.Err() != nil && !errors.Is(err, errGone) && !settled(err) {
-		w.cancel(t, answer)
+		raw = w.cancel(t, answer)
 		left()
 	}
 	err = w.ended(ctx, t, raw, err)
@@ -68,21 +68,23 @@ func settled(err error) bool {
 }
 
 // cancel ends the running turn natively: open questions are answered, the agent
-// is told, and if it does not end the turn in time its process is ended.
-func (w *Worker) cancel(t *turn, answer <-chan incoming) {
+// is told, and if it does not end the turn in time its process is ended. It
+// returns the answer to the prompt, if there was one.
+func (w *Worker) cancel(t *turn, answer <-chan incoming) (raw json.RawMessage) {
 	t.mute()
 	ctx, stop := context.WithTimeoutCause(context.WithoutCancel(t.ctx), w.session.cfg.Grace, errLate)
 	defer stop()
 	err := errLate
 	for ctx.Err() == nil && !settled(err) && !errors.Is(err, errGone) {
 		if err = w.session.conn.note(ctx, "session/cancel", cancelNote{SessionID: w.NativeID()}); err == nil {
-			err = w.moment(ctx, answer)
+			raw, err = w.moment(ctx, answer)
 		}
 	}
 	if !settled(err) {
 		w.session.log.Warn("agent does not end its turn; its process is ended", "err", err)
 		_ = w.session.conn.proc.Close()
 	}
+	return raw
 }
 
 // repeat is after how long an agent is told again that a turn is cancelled:
@@ -90,22 +92,23 @@ func (w *Worker) cancel(t *turn, answer <-chan incoming) {
 const repeat = 400 * time.Millisecond
 
 // moment waits for the answer to a prompt until it is time to tell again.
-func (w *Worker) moment(ctx context.Context, answer <-chan incoming) error {
+func (w *Worker) moment(ctx context.Context, answer <-chan incoming) (json.RawMessage, error) {
 	ctx, stop := context.WithTimeoutCause(ctx, repeat, errLate)
 	defer stop()
-	_, err := w.session.conn.wait(ctx, answer)
-	return err
+	return w.session.conn.wait(ctx, answer)
 }
 
 // ended turns the end of a prompt into the turn's result.
 func (w *Worker) ended(ctx context.Context, t *turn, raw json.RawMessage, err error) error {
 	if ctx.Err() != nil {
+		w.charge(t, raw)
 		return context.Cause(ctx)
 	}
 	if errors.Is(err, errGone) {
 		return w.session.conn.obituary()
 	}
 	if err != nil {
+		w.charge(t, nil)
 		return w.session.promptError(err)
 	}
 	p, err := decode[prompted](raw)
@@ -114,6 +117,19 @@ func (w *Worker) ended(ctx context.Context, t *turn, raw json.RawMessage, err er
 	}
 	t.emit(chat.Event{Kind: chat.EventUsage, Usage: w.session.figures(t, p.total())})
 	return t.verdict(p.StopReason)
+}
+
+// charge tells what a turn took that did not end well, as far as the agent told:
+// it is not to be found in the next one's figures.
+func (w *Worker) charge(t *turn, raw json.RawMessage) {
+	p, err := decode[prompted](raw)
+	if err != nil {
+		p = prompted{}
+	}
+	u := w.session.figures(t, p.total())
+	if u.In > 0 || u.Out > 0 || u.CostUSD > 0 {
+		t.emit(chat.Event{Kind: chat.EventUsage, Usage: u})
+	}
 }
 
 // NativeID is the session id that the agent gave.

@@ -27,7 +27,8 @@ type asker interface {
 var errWithdrawn = chat.E(chat.Expired, "the agent withdrew the question", nil)
 
 // ask asks and answers the agent. It returns when the agent was answered or
-// does not want to be: when ctx ends, the answer is no.
+// does not want to be: when ctx ends, the answer is no, and an end to what the
+// agent does.
 func (a *asks) ask(ctx context.Context, m requestMsg, host asker) {
 	asking, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -55,6 +56,10 @@ func (a *asks) ask(ctx context.Context, m requestMsg, host asker) {
 	}
 	if err != nil {
 		a.log.InfoContext(ctx, "nobody decided", "tool", m.Request.Tool, "err", err)
+	}
+	if ctx.Err() != nil { // a mere no would have the agent go on, and end the turn as if nobody had stopped it
+		a.reply(ctx, m.ID, denyAll())
+		return
 	}
 	a.reply(ctx, m.ID, verdict(m.Request, q, answer, err))
 }

@@ -87,7 +87,7 @@ func classify(status int, words ...string) chat.Code {
 // account's limit ends, zero when unknown.
 func (r resultMsg) failure(resets time.Time, now time.Time) error {
 	if r.aborted() {
-		return chat.E(chat.Stopped, "", fmt.Errorf("the agent ended the run: %s", r.Reason))
+		return chat.E(chat.Stopped, "", fmt.Errorf("%w: %s", errAborted, r.Reason))
 	}
 	e := chat.E(classify(r.Status, r.Kind, r.text()), shorten(r.text()),
 		fmt.Errorf("run failed: %s, status %d", r.cause(), r.Status))
@@ -96,6 +96,9 @@ func (r resultMsg) failure(resets time.Time, now time.Time) error {
 	}
 	return e
 }
+
+// errAborted says that a run was ended on request.
+var errAborted = errors.New("the agent ended the run")
 
 // aborted reports whether the run was ended on request. One that made way for
 // other words is not called a failure.

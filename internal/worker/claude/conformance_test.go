@@ -51,6 +51,7 @@ func TestTheDriverConforms(t *testing.T) {
 			workertest.FailContext:  "fail context",
 			workertest.Cut:          "cut",
 			workertest.Compact:      "/compact",
+			workertest.Spend:        "tool 1\nstream 300 10",
 			workertest.Halfway:      "remember the word plum\nstream 300 10",
 		},
 		Mode:  map[workertest.Act]string{workertest.Plan: "plan"},

@@ -94,6 +94,9 @@ func (w *Worker) await(ctx context.Context, t *turn) error {
 		return w.crash()
 	}
 	_, err := t.outcome()
+	if ctx.Err() != nil && errors.Is(err, errAborted) { // a question that ended with the turn ended it
+		return context.Cause(ctx)
+	}
 	return err
 }
 

@@ -135,6 +135,13 @@ func verdict(r request, q chat.Question, a chat.Answer, err error) object {
 
 func deny(why string) object { return object{"behavior": "deny", "message": why} }
 
+// denyAll denies and ends what the agent does: the turn was cancelled.
+func denyAll() object {
+	no := deny(saysUndecided)
+	no["interrupt"] = true
+	return no
+}
+
 func orEmpty(input json.RawMessage) json.RawMessage {
 	if len(input) == 0 {
 		return json.RawMessage("{}")

@@ -1,18 +1,12 @@
 package claude
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
-	"time"
 
-	"cligate/internal/chat"
-	"cligate/internal/i18n"
-	"cligate/internal/worker"
 	"cligate/internal/worker/proc"
 )
 
@@ -179,215 +173,6 @@ func (rd *reader) system(h head, data []byte) error {
 	return nil
 }
 
-// notice tells something in our own words. It is the answer, too, where there
-// will be no other.
-func (rd *reader) notice(key string, args ...any) {
-	if rd.run == nil {
-		return
-	}
-	text := i18n.T(i18n.Default, key, args...)
-	rd.run.emit(chat.Event{Kind: chat.EventNotice, Text: text})
-	rd.run.unsigned = text
-}
-
-// compacted tells that the conversation is shorter now.
-func (rd *reader) compacted(m compactMsg) {
-	if m.Data.Before == 0 || m.Data.After == 0 {
-		rd.notice("claude.compacted")
-		return
-	}
-	rd.notice("claude.compacted_from", "before", m.Data.Before, "after", m.Data.After)
-	if rd.run != nil {
-		rd.run.usage.Used = m.Data.After
-	}
-}
-
-// giveUp ends a run that has no hope: the agent would go on trying.
-func (rd *reader) giveUp(r *run, err error) {
-	switch {
-	case err == nil:
-	case r.turn != nil:
-		r.turn.giveUp(err)
-	default:
-		rd.tasks.Go(func() { rd.link.try(rd.life, interrupt()) })
-	}
-}
-
-// lifecycle takes what becomes of a message that we sent.
-func (rd *reader) lifecycle(m lifeMsg) {
-	rd.tells.Store(true)
-	t := rd.known.current()
-	if t == nil || !t.owns(m.ID) {
-		return
-	}
-	switch s := lifeState(m.State); s {
-	case lifeStarted:
-		<-t.sent // the agent read all of it: the writer is about to say so
-		t.mark(m.ID, s)
-		rd.bind(t)
-	case lifeCompleted, lifeCancelled:
-		if t.mark(m.ID, s) == lifeStarted && rd.skipped && rd.run != nil && rd.run.turn == t {
-			rd.result(resultMsg{Cost: rd.total(), Failed: s == lifeCancelled}) // its result was too long to read
-		}
-	default: // queued: it has it
-	}
-}
-
-// bind makes the run that begins, or the one that took the message in, a run
-// of t.
-func (rd *reader) bind(t *turn) {
-	r := rd.run
-	if r == nil {
-		r = newRun(t.ctx, t.host, rd.log)
-		rd.run, rd.skipped = r, false
-	}
-	if r.turn == t {
-		return
-	}
-	if r.end != nil {
-		r.end(nil)
-		r.end = nil
-	}
-	r.ctx, r.host, r.quiet, r.turn = t.ctx, t.host, &t.quiet, t
-}
-
-// began takes the beginning of a run.
-func (rd *reader) began(session string, m initMsg) {
-	changed := rd.known.identify(session, m.Model)
-	rd.known.observe(m.Mode)
-	t := rd.known.current()
-	switch {
-	case rd.run != nil:
-	case t != nil && !rd.tells.Load(): // an agent that does not tell: it must be ours
-		<-t.sent
-		t.startAll()
-		rd.bind(t)
-	default:
-		rd.run, rd.skipped = rd.uninvited(t), false
-	}
-	if changed {
-		rd.run.emit(chat.Event{Kind: chat.EventSession, Text: session})
-	}
-}
-
-// uninvited is a run that nobody asked for. While a prompt of the user waits
-// for the agent, what comes belongs to that turn.
-func (rd *reader) uninvited(t *turn) *run {
-	if t != nil {
-		r := newRun(t.ctx, t.host, rd.log)
-		r.quiet = &t.quiet
-		return r
-	}
-	if rd.spec.Uninvited == nil {
-		rd.log.InfoContext(rd.life, "the agent works unasked; dropped")
-		return newRun(rd.life, nowhere{}, rd.log)
-	}
-	host, end := rd.spec.Uninvited(rd.life)
-	if host == nil { // there is nobody to tell
-		host = nowhere{}
-	}
-	r := newRun(rd.life, host, rd.log)
-	r.end = end
-	return r
-}
-
-// assistant takes a finished block. Text outside any run is told as a turn of
-// its own.
-func (rd *reader) assistant(m chatMsg, parent string) {
-	if rd.run != nil {
-		rd.run.assistant(m, parent)
-		if t := rd.run.turn; t != nil && parent == "" && m.has("tool_use") {
-			t.enter(phaseTools)
-		}
-		return
-	}
-	if parent != "" || m.Message.Model == synthetic || !m.hasText() {
-		return
-	}
-	r := rd.uninvited(rd.known.current())
-	r.assistant(m, "")
-	if r.end != nil {
-		r.end(nil)
-	}
-}
-
-func (m chatMsg) has(kind string) bool {
-	return slices.ContainsFunc(m.Message.Content, func(b block) bool { return b.Type == kind })
-}
-
-func (m chatMsg) hasText() bool {
-	for _, b := range m.Message.Content {
-		if b.Type == "text" && strings.TrimSpace(b.Text) != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// ended takes a result message. Only success and errors end a run; other
-// subtypes report on the way.
-func (rd *reader) ended(subtype string, m resultMsg) {
-	if subtype != "success" && !strings.HasPrefix(subtype, "error") {
-		rd.log.DebugContext(rd.life, "result that ends nothing", "subtype", subtype)
-		return
-	}
-	rd.result(m)
-}
-
-func (rd *reader) result(m resultMsg) {
-	cost := rd.price(m.Cost)
-	r := rd.run
-	rd.run = nil
-	if r == nil {
-		if m.Failed {
-			rd.known.say(m.text())
-		}
-		rd.log.InfoContext(rd.life, "result without a run", "failed", m.Failed)
-		return
-	}
-	err := r.finish(m, cost, time.Now())
-	switch {
-	case r.turn != nil:
-		rd.takeBack(r.turn.ran(r.usage, err))
-	case r.end != nil:
-		u := r.usage
-		r.emit(chat.Event{Kind: chat.EventUsage, Usage: &u})
-		r.end(err)
-	}
-}
-
-// total is the money spent so far, for a run whose own figure was not read.
-func (rd *reader) total() float64 {
-	if rd.counted {
-		return rd.cost
-	}
-	spent, _ := rd.known.spent()
-	return spent
-}
-
-// price is what the run cost that ends with a total.
-func (rd *reader) price(total float64) float64 {
-	before := rd.cost
-	if !rd.counted {
-		var ok bool
-		if before, ok = rd.known.spent(); !ok { // nobody knows: no figure is better than a wrong one
-			before = total
-		}
-	}
-	rd.cost, rd.counted = total, true
-	if total < before { // the agent began to count anew
-		return total
-	}
-	return total - before
-}
-
-// limit notes when the account's limit ends.
-func (rd *reader) limit(m limitMsg) {
-	if rd.run != nil && m.Info.ResetsAt > 0 && m.Info.Status != "allowed" {
-		rd.run.resets = time.Unix(m.Info.ResetsAt, 0)
-	}
-}
-
 // request takes something that the agent asks of us.
 func (rd *reader) request(m requestMsg) {
 	if m.Request.Subtype != "can_use_tool" {
@@ -400,7 +185,7 @@ func (rd *reader) request(m requestMsg) {
 	}
 	if t := rd.known.current(); t != nil {
 		if !t.admit() {
-			rd.tasks.Go(func() { rd.asks.reply(rd.life, m.ID, deny(saysUndecided)) })
+			rd.tasks.Go(func() { rd.asks.reply(rd.life, m.ID, denyAll()) })
 			return
 		}
 		rd.tasks.Go(func() {
@@ -421,15 +206,4 @@ func (rd *reader) request(m requestMsg) {
 			r.end(nil)
 		}
 	})
-}
-
-// nowhere is the host of a run that nobody wants to hear of.
-type nowhere struct{}
-
-var _ worker.Host = nowhere{}
-
-func (nowhere) Emit(context.Context, chat.Event) error { return nil }
-
-func (nowhere) Ask(context.Context, chat.Question) (chat.Answer, error) {
-	return chat.Answer{}, chat.E(chat.Missing, "no turn runs", nil)
 }

@@ -31,9 +31,12 @@ type run struct {
 	open     bool // the model's message has begun and not ended
 	tools    map[string]chat.Tool
 	usage    chat.Usage
-	resets   time.Time // when the account's limit ends, as far as told
-	plan     string    // the plan that the agent showed last
-	unsigned string    // text that the agent wrote itself: a command's output, or an error
+	meter    meter
+	told     chat.Usage // as last reported while the run goes on
+	called   bool       // it called the model itself
+	resets   time.Time  // when the account's limit ends, as far as told
+	plan     string     // the plan that the agent showed last
+	unsigned string     // text that the agent wrote itself: a command's output, or an error
 }
 
 func newRun(ctx context.Context, host worker.Host, log *slog.Logger) *run {
@@ -59,6 +62,8 @@ func (r *run) stream(e streamEvent) {
 			r.text.begin(e.Message.ID)
 			r.usage.Model = e.Message.Model
 			r.window(e.Message.Usage)
+			r.meter.begin(e.Message.ID, e.Message.Usage)
+			r.spend()
 		}
 	case "content_block_start":
 		r.text.open(e.Block != nil && e.Block.Type == "text")
@@ -78,6 +83,8 @@ func (r *run) stream(e streamEvent) {
 		}
 		if e.Usage != nil {
 			r.usage.Used += e.Usage.Out
+			r.meter.count(r.meter.now, e.Usage)
+			r.spend()
 		}
 	}
 }
@@ -107,6 +114,7 @@ const synthetic = "<synthetic>"
 // assistant takes a finished block of the model. Text that was streamed is
 // known already.
 func (r *run) assistant(m chatMsg, parent string) {
+	r.meter.count(m.Message.ID, m.Message.Usage)
 	for _, b := range m.Message.Content {
 		switch b.Type {
 		case "text":
@@ -123,6 +131,7 @@ func (r *run) assistant(m chatMsg, parent string) {
 			r.toolStarted(b)
 		}
 	}
+	r.spend()
 }
 
 func (r *run) toolStarted(b block) {
@@ -199,7 +208,8 @@ func (r *run) retry(m retryMsg) error {
 // finish takes the end of the run and returns its error. cost is the money
 // that the run took.
 func (r *run) finish(m resultMsg, cost float64, now time.Time) error {
-	r.usage.In, r.usage.Out = m.Usage.input(), m.Usage.Out
+	r.usage.In, r.usage.Out = r.used(m)
+	r.called = m.Usage.input() > 0 || m.Usage.Out > 0
 	r.usage.CostUSD = cost
 	r.usage.Took = time.Duration(m.Duration) * time.Millisecond
 	var most int64 = -1

@@ -56,8 +56,8 @@ func TestSteeredWordsGoInBetweenTwoCallsOfTheModel(t *testing.T) {
 	if err := <-result; err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(a.Blocks(), "steered") || len(a.Of(chat.EventUsage)) != 1 {
-		t.Errorf("text = %q, %d usage events", a.Blocks(), len(a.Of(chat.EventUsage)))
+	if !strings.Contains(a.Blocks(), "steered") {
+		t.Errorf("text = %q", a.Blocks())
 	}
 	if n := len(w.journal(t, "result")); n != 1 {
 		t.Errorf("the agent made %d runs of one turn", n)

@@ -30,6 +30,7 @@ type turn struct {
 	over     bool
 	err      error // of the last run
 	usage    chat.Usage
+	called   bool            // a run called the model itself
 	tasks    map[string]bool // background work that the turn started and that goes on
 }
 
@@ -157,11 +158,11 @@ func (t *turn) waiting() []string {
 	return ids
 }
 
-// ran notes the end of a run. The turn is over with it, unless the agent goes
+// ran notes the end of a run, which called the model itself or not. The turn is over with it, unless the agent goes
 // on with a message that took the place of what it did, or that came too late
 // to be taken back.
 // It returns the messages to take back.
-func (t *turn) ran(u chat.Usage, err error) (late []string) {
+func (t *turn) ran(u chat.Usage, called bool, err error) (late []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for id, m := range t.messages {
@@ -171,6 +172,7 @@ func (t *turn) ran(u chat.Usage, err error) (late []string) {
 	}
 	t.err = err
 	t.usage = sum(t.usage, u)
+	t.called = t.called || called
 	t.phase = phaseModel
 	t.settle()
 	t.tell()
@@ -219,8 +221,9 @@ func (t *turn) report(ctx context.Context, log *slog.Logger) {
 // unmeasured reports whether a turn that went well does not tell how full the
 // context is: it called no model.
 func (t *turn) unmeasured() bool {
-	u, err := t.outcome()
-	return err == nil && u.In == 0 && u.Out == 0
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err == nil && !t.called
 }
 
 // fill adds what the turn did not tell about the context.

@@ -158,6 +158,16 @@ type resultMsg struct {
 		Out    int64 `json:"outputTokens"`
 		Window int64 `json:"contextWindow"`
 	} `json:"modelUsage"`
+	// Since are the tokens of all calls since the last result, by model.
+	Since map[string]modelTokens `json:"model_usage_since_last_result"`
+}
+
+// modelTokens are the figures of a model, sub-agents included.
+type modelTokens struct {
+	In     int64 `json:"inputTokens"`
+	Write  int64 `json:"cacheCreationInputTokens"`
+	Cached int64 `json:"cacheReadInputTokens"`
+	Out    int64 `json:"outputTokens"`
 }
 
 // text is what a failed run says about itself.

@@ -21,6 +21,7 @@ func TestTheDriverConforms(t *testing.T) {
 			workertest.Remember:     "remember the word plum",
 			workertest.Recall:       "what was the word?",
 			workertest.Stream:       "stream 300 10",
+			workertest.Spend:        "say one\nstream 300 10",
 			workertest.Halfway:      "remember the word plum\nstream 300 10",
 			workertest.Approval:     "run echo hello",
 			workertest.Reason:       "run echo hello",

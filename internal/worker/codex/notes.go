@@ -18,6 +18,7 @@ func (w listener) note(method string, n note) {
 	case onUsage:
 		u := w.known.spent(n.Usage)
 		if r := w.stage.runOf(n.turn()); r != nil {
+			<-r.sent // whoever wrote the request is about to say so
 			r.t.used(u, n.Usage)
 		}
 	case onSettings:
@@ -131,7 +132,7 @@ func (w listener) skipped(method string, head []byte, size int64) bool {
 }
 
 // kid takes what is told about a thread that may be a sub-agent's of ours. Only
-// what a stop has to know is kept.
+// what a stop has to know is kept, and what it took is counted.
 func (w listener) kid(method string, n note) bool {
 	if !w.stage.hasKid(n.Thread) && (method != onTurnStarted || !w.stage.serves(n.Turn.Root)) {
 		return false
@@ -143,6 +144,12 @@ func (w listener) kid(method string, n note) bool {
 			turn = n.Turn.ID
 		}
 		w.stage.child(n.Thread, turn)
+	case onUsage:
+		d := w.stage.childSpent(n.Thread, n.Usage)
+		if all := w.stage.runs(); len(all) > 0 {
+			<-all[0].sent
+			all[0].t.helped(d)
+		}
 	case onItemStarted:
 		if t := w.stage.current(); t != nil && n.Item.Type == itemCommand {
 			t.called(n.Item.ID)

@@ -100,13 +100,7 @@ func (k *known) spent(u tokenUsage) tokens {
 	defer k.mu.Unlock()
 	before := k.total
 	k.total = u.Total
-	switch {
-	case before == u.Total:
-		return tokens{}
-	case before == (tokens{}), u.Total.In < before.In, u.Total.Out < before.Out: // counted anew
-		return u.Last
-	}
-	return tokens{In: u.Total.In - before.In, Out: u.Total.Out - before.Out}
+	return u.since(before)
 }
 
 // Set implements worker.Worker. Settings go with the next turn.

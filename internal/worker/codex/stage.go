@@ -10,10 +10,16 @@ import (
 // stage is what goes on in a session.
 type stage struct {
 	mu   sync.Mutex
-	turn *turn             // the user's that runs
-	own  *run              // what the agent does unasked
-	kids map[string]string // threads of its sub-agents, and their running turns
-	left bool              // the worker is being closed
+	turn *turn          // the user's that runs
+	own  *run           // what the agent does unasked
+	kids map[string]kid // its sub-agents, by their threads
+	left bool           // the worker is being closed
+}
+
+// kid is a sub-agent.
+type kid struct {
+	turn  string // that runs; empty = none
+	total tokens // of its thread, as last told
 }
 
 // shut lets nothing more begin and returns the user's turn that runs.
@@ -93,9 +99,9 @@ func (s *stage) children() map[string]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	busy := map[string]string{}
-	for thread, turn := range s.kids {
-		if turn != "" {
-			busy[thread] = turn
+	for thread, k := range s.kids {
+		if k.turn != "" {
+			busy[thread] = k.turn
 		}
 	}
 	return busy
@@ -148,7 +154,21 @@ func (s *stage) runs() (all []*run) {
 func (s *stage) child(thread, turn string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kids[thread] = turn
+	k := s.kids[thread]
+	k.turn = turn
+	s.kids[thread] = k
+}
+
+// childSpent returns what a sub-agent's calls of the model took since that was
+// last told.
+func (s *stage) childSpent(thread string, u tokenUsage) tokens {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.kids[thread]
+	before := k.total
+	k.total = u.Total
+	s.kids[thread] = k
+	return u.since(before)
 }
 
 // setOwn notes what the agent does unasked, and returns what it did before.

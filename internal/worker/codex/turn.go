@@ -156,16 +156,37 @@ func (t *turn) takeWords() []object {
 	return words
 }
 
-// used adds the figures of a call of the model.
+// used adds the figures of a call of the model and reports them, so that the
+// turn can be ended before it has used too much.
 func (t *turn) used(u tokens, now tokenUsage) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.usage.In += u.In
-	t.usage.Out += u.Out
 	t.usage.Window = now.Window
 	t.usage.Used = now.Last.Total
 	if now.Window > 0 {
 		t.usage.Used = min(t.usage.Used, now.Window)
+	}
+	t.spend(u)
+}
+
+// helped adds what a sub-agent's call of the model took; its context is its
+// own.
+func (t *turn) helped(u tokens) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spend(u)
+}
+
+// spend adds up and reports; t.mu is held.
+func (t *turn) spend(u tokens) {
+	if u.In == 0 && u.Out == 0 {
+		return
+	}
+	t.usage.In += u.In
+	t.usage.Out += u.Out
+	if !t.over {
+		now := t.usage
+		t.tell(chat.Event{Kind: chat.EventUsage, Usage: &now})
 	}
 }
 

@@ -186,6 +186,18 @@ type tokenUsage struct {
 	Window int64  `json:"modelContextWindow"`
 }
 
+// since returns the tokens of the calls that came after a total. The server
+// tells the same figures more than once.
+func (u tokenUsage) since(before tokens) tokens {
+	switch {
+	case before == u.Total:
+		return tokens{}
+	case before == (tokens{}), u.Total.In < before.In, u.Total.Out < before.Out: // counted anew
+		return u.Last
+	}
+	return tokens{In: u.Total.In - before.In, Out: u.Total.Out - before.Out}
+}
+
 type planStep struct {
 	Step   string `json:"step"`
 	Status string `json:"status"`

@@ -38,7 +38,7 @@ type Worker struct {
 func newWorker(srv *server, s worker.Spec, got opened) *Worker {
 	w := &Worker{
 		spec: s, log: srv.log.With("session", s.Session), srv: srv, thread: got.Thread.ID,
-		done: make(chan struct{}), stage: stage{kids: map[string]string{}},
+		done: make(chan struct{}), stage: stage{kids: map[string]kid{}},
 	}
 	w.ask = line{srv: srv, thread: w.thread, log: w.log}
 	w.known = newKnown(srv, s, got)

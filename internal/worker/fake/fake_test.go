@@ -49,7 +49,7 @@ func TestTheFakeKeepsTheRulesOfDrivers(t *testing.T) {
 		},
 		Lacks: map[workertest.Act]string{},
 	}
-	for _, a := range append(workertest.Acts(), workertest.NewActs()...) {
+	for _, a := range workertest.Acts() {
 		if k.Say[a] == "" {
 			k.Lacks[a] = "its steps come from a script, not from the prompt"
 		}
@@ -72,7 +72,7 @@ func kit(shared bool) workertest.Kit {
 		Say:   map[workertest.Act]string{},
 		Other: chat.Settings{Model: "fake-small", Mode: "plan", Effort: "high"},
 	}
-	for _, a := range append(workertest.Acts(), workertest.NewActs()...) {
+	for _, a := range workertest.Acts() {
 		k.Say[a] = string(a)
 	}
 	k.Say[workertest.Remember], k.Say[workertest.Recall] = "remember the word plum", "what was the word?"

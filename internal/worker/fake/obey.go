@@ -58,6 +58,7 @@ var phrases = map[string][]Step{
 	"seen":          {seen},
 	"think":         {Emit(chat.Event{Kind: chat.EventThought, Text: "hm"}), Text("done")},
 	"fixed":         {Text("one"), Emit(chat.Event{Kind: chat.EventUsage, Usage: figures()})},
+	"spend":         {Emit(chat.Event{Kind: chat.EventUsage, Usage: figures()}), stream},
 	"compact":       {Emit(chat.Event{Kind: chat.EventNotice, Text: "compacted"})},
 }
 

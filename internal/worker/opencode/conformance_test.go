@@ -47,6 +47,7 @@ func TestTheDriverConforms(t *testing.T) {
 			workertest.FailContext:  "fail context",
 			workertest.Cut:          "fail cut",
 			workertest.Compact:      "/compact",
+			workertest.Spend:        "used\nstream 300",
 			workertest.Halfway:      "remember the word plum\nstream 300",
 		},
 		Lacks: map[workertest.Act]string{workertest.Plan: no, workertest.AgentTurn: no},

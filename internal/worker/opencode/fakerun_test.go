@@ -194,12 +194,25 @@ func (g *going) finish(err error) {
 func (g *going) end(failure object) {
 	info := g.s.Messages[g.answer].Info
 	info["time"] = object{"created": 1, "completed": time.Now().UnixMilli()}
-	info["tokens"] = object{"input": 100, "output": 5, "reasoning": 1, "cache": object{"read": 10, "write": 0}}
-	info["cost"], info["finish"] = 0.002, "stop"
+	g.count(info)
+	info["finish"] = "stop"
 	if failure != nil {
 		info["error"] = failure
 	}
 	g.save(g.s)
+}
+
+// used notes what a call of the model took.
+func (g *going) used() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.count(g.s.Messages[g.answer].Info)
+}
+
+// count puts the figures of a call of the model into an answer.
+func (*going) count(info object) {
+	info["tokens"] = object{"input": 100, "output": 5, "reasoning": 1, "cache": object{"read": 10, "write": 0}}
+	info["cost"] = 0.002
 }
 
 func (g *going) rest() {

@@ -29,6 +29,11 @@ func init() { //nolint:gochecknoinits // the steps use each other
 		"seen":  (*going).seen,
 		"run":   (*going).run,
 		"long":  (*going).long,
+		"used": func(g *going, _ string) error { // a call of the model is over, and another follows
+			g.used()
+			g.told()
+			return nil
+		},
 		"ask":   (*going).question,
 		"three": (*going).three,
 		"todo": func(g *going, _ string) error {

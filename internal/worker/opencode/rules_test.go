@@ -130,7 +130,7 @@ func TestASubAgentAsksThroughItsSession(t *testing.T) {
 		t.Errorf("%q, asked %+v", h.Text(), h.Asked())
 	}
 	u := h.Of(chat.EventUsage)
-	if len(u) != 1 || u[0].Usage.In != 117 || u[0].Usage.Out != 9 || u[0].Usage.CostUSD != 0.502 || u[0].Usage.Used != 116 {
-		t.Errorf("figures %+v", u[len(u)-1].Usage)
+	if last := u[len(u)-1].Usage; last.In != 117 || last.Out != 9 || last.CostUSD != 0.502 || last.Used != 116 {
+		t.Errorf("figures %+v", last)
 	}
 }

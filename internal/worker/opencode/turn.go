@@ -51,6 +51,7 @@ type turn struct {
 	giveUp  error  // the turn is to end with this
 	stash   *failure
 	answers map[string]figures
+	told    chat.Usage // as last reported while the turn goes on
 	parts   map[string]*piece
 	tools   map[string]chat.Tool // that run
 	ended   map[string]bool      // tools that have ended
@@ -161,6 +162,7 @@ func (t *turn) message(i info, child bool) {
 	switch {
 	case child && i.Role == roleAssistant:
 		t.answers[i.ID] = figures{i, true}
+		t.spend()
 	case child, i.ID <= t.mark: // of an earlier turn
 	case i.Role == roleUser:
 		t.wasSent()
@@ -176,6 +178,7 @@ func (t *turn) message(i info, child bool) {
 		if !i.isSummary() {
 			t.steered.answered(i.ID)
 		}
+		t.spend()
 	}
 }
 
@@ -274,6 +277,17 @@ func (t *turn) closeTools() {
 		t.emit(chat.Event{Kind: chat.EventTool, Tool: &tool})
 	}
 	clear(t.tools)
+}
+
+// spend reports what the turn has used so far, so that it can be ended before it
+// has used too much. How large the context is, is said at the end.
+func (t *turn) spend() {
+	u := t.usage(nil)
+	if u.In == t.told.In && u.Out == t.told.Out && u.CostUSD == t.told.CostUSD {
+		return
+	}
+	t.told = u
+	t.emit(chat.Event{Kind: chat.EventUsage, Usage: &u})
 }
 
 // usage sums up what the turn took, with its sub-agents.

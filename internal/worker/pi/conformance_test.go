@@ -40,6 +40,7 @@ func TestTheDriverConforms(t *testing.T) {
 			workertest.FailContext:  "fail context",
 			workertest.Cut:          "fail cut",
 			workertest.Compact:      "/compact",
+			workertest.Spend:        "tool 10\nstream 300",
 			workertest.Halfway:      "remember the word plum\nstream 300",
 		},
 		Lacks: map[workertest.Act]string{},

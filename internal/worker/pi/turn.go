@@ -191,6 +191,10 @@ func (t *turn) message(m *said) {
 	if used := u.in() + u.Output; used > 0 {
 		t.usage.Used = used
 	}
+	if t.usage.In > 0 || t.usage.Out > 0 { // so that it can be ended before it has used too much
+		u := t.usage
+		t.emit(chat.Event{Kind: chat.EventUsage, Usage: &u})
+	}
 }
 
 func (t *turn) tool(now chat.Tool) {

@@ -41,6 +41,7 @@ const (
 	FailContext  Act = "fail context"  // fail as one whose context is too long
 	Cut          Act = "cut"           // show some text; then the model's stream breaks off
 	Halfway      Act = "halfway"       // keep the word plum in the session, and then do as Stream
+	Spend        Act = "spend"         // call the model and tell what that took; then do as Stream
 	Compact      Act = "compact"       // compact the context, as the agent's own user would ask for it; no answer is needed
 )
 
@@ -50,12 +51,6 @@ func Acts() []Act { return slices.Clone(acts) }
 var acts = []Act{
 	Remember, Recall, Stream, Approval, Question, FreeAnswer, FailLogin, FailQuota,
 	Huge, Garbage, Flood, Exit, Mute, Deaf, Children,
-}
-
-// NewActs returns the acts that a kit may leave out.
-func NewActs() []Act { return slices.Clone(newActs) }
-
-var newActs = []Act{
 	Busy, LongTool, Nudge, Reason, Withdraw, Questions, Plan, AgentTurn, Model, Seen, Think, Fixed,
-	FailOverload, FailModel, FailContext, Cut, Compact, Halfway,
+	FailOverload, FailModel, FailContext, Cut, Compact, Halfway, Spend,
 }

@@ -179,7 +179,7 @@ func brokenKit(breakIt func(b *broken)) workertest.Kit {
 		Say:     map[workertest.Act]string{},
 		Other:   chat.Settings{Model: "fake-small", Mode: "plan", Effort: "high"},
 	}
-	for _, a := range append(workertest.Acts(), workertest.NewActs()...) {
+	for _, a := range workertest.Acts() {
 		k.Say[a] = string(a)
 	}
 	k.Say[workertest.Remember], k.Say[workertest.Recall] = "remember the word plum", "what was the word?"

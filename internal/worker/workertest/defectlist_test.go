@@ -185,6 +185,14 @@ func troubleDefects() []defect {
 		{"ThoughtsAreNoAnswer", "they are", "thought", emits(chat.EventThought, func(e *chat.Event) bool { e.Kind = chat.EventText; return true })},
 		{"TokensAreThoseOfTheTurn", "of the session", "tokens in of equal turns", sums},
 		{"TokensAreThoseOfTheTurn", "none", "no figures", emits(chat.EventUsage, func(*chat.Event) bool { return false })},
+		{"ARunningTurnTellsWhatItHasUsed", "none", "no figures of a turn that runs", emits(chat.EventUsage, func(*chat.Event) bool { return false })},
+		{"ARunningTurnTellsWhatItHasUsed", "forgotten at the end", "tokens while it ran", func(b *broken) {
+			b.prompt = func(w *brokenWorker, ctx context.Context, in chat.Input, h worker.Host) error {
+				err := w.Worker.Prompt(ctx, in, h)
+				_ = h.Emit(ctx, chat.Event{Kind: chat.EventUsage, Usage: &chat.Usage{In: 1}})
+				return err
+			}
+		}},
 		{"MoneyIsThatOfTheTurn", "of the session", "money of equal turns", sums},
 		{"MoneyIsThatOfTheTurn", "none", "no money", emits(chat.EventUsage, func(e *chat.Event) bool { e.Usage = &chat.Usage{}; return true })},
 		{"TheContextWindowIsTold", "it is not", "are in use", emits(chat.EventUsage, func(e *chat.Event) bool { e.Usage = &chat.Usage{Used: 7}; return true })},

@@ -22,3 +22,6 @@ func RunRule(t *testing.T, k Kit, name string) {
 		}
 	}
 }
+
+// Unnamed are the acts of which a kit says nothing.
+func (k Kit) Unnamed() []Act { return k.unnamed() }

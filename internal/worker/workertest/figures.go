@@ -62,6 +62,31 @@ func tokens(t *testing.T, k Kit) {
 	wantEqual(t, "tokens out", all, func(u chat.Usage) int64 { return u.Out })
 }
 
+// spending checks that a turn can be ended because of what it has used, before
+// it has ended by itself.
+func spending(t *testing.T, k Kit) {
+	w := k.open(t, k.Driver(t), "")
+	h := NewHost(Allow)
+	r := prompt(t, w, k.Say[Spend], h)
+	used := func(es []chat.Event) (tokens int64) {
+		for _, e := range es {
+			if e.Kind == chat.EventUsage {
+				tokens = e.Usage.In + e.Usage.Out
+			}
+		}
+		return tokens
+	}
+	h.Await(t, "figures of a turn that runs", func(es []chat.Event) bool { return used(es) > 0 })
+	h.AwaitText(t, "")
+	before := used(h.Events())
+	r.stop(errStopped)
+	wantCode(t, r.wait(t), chat.Stopped)
+	if after := used(h.Events()); after < before {
+		t.Errorf("%d tokens while it ran, %d at the end", before, after)
+	}
+	say(t, w, k.Say[Recall])
+}
+
 func money(t *testing.T, k Kit) {
 	wantEqual(t, "money", k.figures(t), func(u chat.Usage) float64 { return u.CostUSD })
 }

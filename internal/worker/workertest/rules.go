@@ -58,6 +58,7 @@ var rules = []rule{
 	{"DocumentsAreReadOrNamed", "", []Act{Seen}, documents},
 	{"ThoughtsAreNoAnswer", worker.Thoughts, []Act{Think}, think},
 	{"TokensAreThoseOfTheTurn", worker.Tokens, []Act{Fixed}, tokens},
+	{"ARunningTurnTellsWhatItHasUsed", worker.Tokens, []Act{Spend, Recall}, spending},
 	{"MoneyIsThatOfTheTurn", worker.Cost, []Act{Fixed}, money},
 	{"TheContextWindowIsTold", worker.Window, []Act{Fixed}, window},
 	{"CompactingKeepsTheSession", worker.Compact, []Act{Compact, Recall}, compact},

@@ -75,3 +75,20 @@ func failures(out string) map[string]string {
 	}
 	return found
 }
+
+func TestAKitNamesEveryAct(t *testing.T) {
+	t.Parallel()
+	k := brokenKit(func(*broken) {})
+	if some := k.Unnamed(); len(some) > 0 {
+		t.Errorf("a whole kit lacks %q", some)
+	}
+	for _, a := range workertest.Acts() {
+		said := k.Say[a]
+		delete(k.Say, a)
+		k.Lacks = map[workertest.Act]string{a: ""} // without a reason
+		if some := k.Unnamed(); !slices.Equal(some, []workertest.Act{a}) {
+			t.Errorf("without %q the kit is said to lack %q", a, some)
+		}
+		k.Say[a], k.Lacks = said, nil
+	}
+}

@@ -51,10 +51,8 @@ type Kit struct {
 // Run tests every rule that the kit's agent can be made to show.
 func Run(t *testing.T, k Kit) {
 	t.Helper()
-	for _, a := range acts {
-		if !k.names(a) {
-			t.Errorf("the kit neither says how to %s nor that it cannot", a)
-		}
+	for _, a := range k.unnamed() {
+		t.Errorf("the kit neither says how to %s nor why it cannot", a)
 	}
 	k = k.look(t)
 	var hidden []string
@@ -102,10 +100,15 @@ func (k Kit) look(t *testing.T) Kit {
 	return k
 }
 
-// names reports whether the kit says how to do an act, or that it cannot.
-func (k Kit) names(a Act) bool {
-	_, lacks := k.Lacks[a]
-	return lacks || k.Say[a] != ""
+// unnamed are the acts of which the kit says neither how they are done nor why
+// they cannot be.
+func (k Kit) unnamed() (some []Act) {
+	for _, a := range acts {
+		if k.Say[a] == "" && k.Lacks[a] == "" {
+			some = append(some, a)
+		}
+	}
+	return some
 }
 
 // cannot is why a rule cannot be shown, empty when it can.
@@ -114,12 +117,8 @@ func (k Kit) cannot(r rule) string {
 		return "the agent does not declare " + string(r.can)
 	}
 	for _, a := range r.needs {
-		switch why, lacks := k.Lacks[a]; {
-		case k.Say[a] != "":
-		case lacks:
-			return string(a) + ": " + why
-		default:
-			return "the kit does not know how to " + string(a)
+		if k.Say[a] == "" {
+			return string(a) + ": " + k.Lacks[a]
 		}
 	}
 	return ""

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"maps"
-	"slices"
 	"testing"
 
 	"cligate/internal/chat"
@@ -126,7 +125,7 @@ func (l *Lab) Kit(unknown string, newDriver func(t *testing.T) worker.Driver) wo
 		Driver: newDriver, Unknown: unknown, Left: l.Left, Workspace: l.Workspace, Mode: maps.Clone(modes[l.name]), Other: chat.Settings{Model: other[l.name]},
 		Say: map[workertest.Act]string{}, Lacks: map[workertest.Act]string{},
 	}
-	for _, a := range slices.Concat(workertest.Acts(), workertest.NewActs()) {
+	for _, a := range workertest.Acts() {
 		text, ok := acts[a]
 		why, lacks := lacking[l.name][a]
 		switch {
