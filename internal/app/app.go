@@ -160,7 +160,9 @@ func (a *App) assemble(ctx context.Context) error {
 		owners[b.account] = b.owners
 	}
 	c := &a.core
-	c.voice, err = reply.New(db.Outbox(), adapters, reply.Config{Lang: cfg.Language, Dead: a.owner.dead, Discard: a.spool.Remove, Log: a.log})
+	c.voice, err = reply.New(db.Outbox(), adapters, reply.Config{
+		Lang: cfg.Language, NoReactions: !cfg.Display.Reactions, Dead: a.owner.dead, Discard: a.spool.Remove, Log: a.log,
+	})
 	if err != nil {
 		return err
 	}
@@ -176,7 +178,8 @@ func (a *App) assemble(ctx context.Context) error {
 	}, c.sessions, speaker{c.voice}, board, turn.Config{
 		TurnTimeout: cfg.TurnTimeout, StallNotice: cfg.StallNotice, StallStop: cfg.StallStop, AskTimeout: cfg.AskTimeout,
 		Always: cfg.Approvals.Always, AskLost: cfg.Sessions.OnLost == "ask", Can: a.agents.can, Title: a.agents.title,
-		Budget: turn.Budget(cfg.Budget), Files: sends(cfg.Files.Out, out),
+		Budget: turn.Budget(cfg.Budget), Verbosity: verbosity(cfg), Footer: footer(cfg),
+		Files: sends(cfg.Files.Out, out),
 		Reap: func(ctx context.Context, runners []string) error {
 			_, err := proc.Reap(ctx, "", runners...)
 			return err
@@ -194,10 +197,10 @@ func (a *App) assemble(ctx context.Context) error {
 			Rules: db.Rules(), Spending: db.Books(), History: db.History(), Endings: db.Runs(),
 		},
 		Runner: c.turns, Workers: c.sessions, Agents: a.agents, Clicks: clicks, Board: board, Voice: c.voice,
-		Signals: reactions{adapters}, Files: fetches(cfg.Files.Get, out),
+		Signals: c.voice, Files: fetches(cfg.Files.Get, out),
 	}, router.Config{
 		Agent: a.agent, Lang: cfg.Language, Burst: cfg.BurstWindow, Album: cfg.AlbumWindow, Age: cfg.MessageAge,
-		QueueMax: cfg.QueueMax, Notices: router.Notices(cfg.QueueNotice), Commands: command.Config{Workspaces: workspaces(cfg), Log: a.log}, Log: a.log,
+		QueueMax: cfg.QueueMax, Notices: router.Notices(cfg.QueueNotice), Commands: commands(cfg, a.log), Log: a.log,
 	})
 	if err != nil {
 		return err

@@ -15,7 +15,8 @@ type Conversation struct {
 	Mode      string // wanted permission mode; empty = the agent's default
 	Effort    string // wanted reasoning effort; empty = the agent's default
 	Lang      string // en, zh; empty = the person's
-	Previous  int64  // the session that was current before the last replacement, for Undo
+	Verbosity Verbosity
+	Previous  int64 // the session that was current before the last replacement, for Undo
 }
 
 // SessionState is the life of a session.

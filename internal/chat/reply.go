@@ -22,18 +22,32 @@ type Reply struct {
 	Kind     ReplyKind
 	Markdown string     // the body
 	Footer   string     // small print after the body, plain
+	Details  []Panel    // what a reader may look into; folded where the service can
 	Buttons  [][]Button // rows; on the last part only
 	ReplyTo  Ref        // on the first part only
 	Silent   bool       // no notification
 	File     *OutFile   // sent as a message of its own
 }
 
+// Panel is a list of foreign lines that nobody has to read: thinking, a log. An
+// adapter keeps the newest that fit and leaves the panel out where it has no
+// form for it.
+type Panel struct {
+	Title string
+	Lines []string // plain text, no Markdown; the newest last
+}
+
 // Button is one control. Data is at most 64 bytes of "verb:row[:arg]"; it is a
 // name, not a right: what a press may do is checked against the rows.
 type Button struct {
 	Label string `json:"label"`
-	Data  string `json:"data"`
+	Data  string `json:"data,omitempty"`
 	Style string `json:"style,omitempty"` // "", primary, danger
+	// Copy makes the button put this text into the reader's clipboard; it has no
+	// Data then, and nobody hears of the press. Where a service cannot, or the
+	// text is too long for it, the button is left out: the body shows the text,
+	// too.
+	Copy string `json:"copy,omitempty"`
 }
 
 // OutFile is a file to send. Its body is either in the row, as that of our own

@@ -26,7 +26,8 @@ type Workspace struct {
 
 // Config are the knobs of a Set.
 type Config struct {
-	Workspaces []Workspace // in the order in which they are offered; the first one is the default
+	Workspaces []Workspace    // in the order in which they are offered; the first one is the default
+	Verbosity  chat.Verbosity // of conversations that chose none; empty = the usual
 	Log        *slog.Logger
 }
 
@@ -109,6 +110,7 @@ func table() []spec {
 		{name: "model", verb: "model", least: chat.RoleMember, run: modelSetting().run},
 		{name: "effort", verb: "effort", least: chat.RoleMember, run: effortSetting().run},
 		{name: "mode", verb: "mode", least: chat.RoleMember, run: modeSetting().run},
+		{name: "verbosity", verb: "verbosity", least: chat.RoleMember, run: verbosity},
 		{name: "plan", least: chat.RoleMember, run: plan},
 		{name: "compact", verb: "compact", least: chat.RoleMember, run: compact},
 		{name: "workspace", verb: "ws", least: chat.RoleMember, run: workspace},

@@ -39,7 +39,8 @@ func handoff(ctx context.Context, s *Set, c Call) (Result, error) {
 	if err := s.Conversations.Park(ctx, cur.ID, time.Now()); err != nil {
 		return Result{}, fmt.Errorf("park session: %w", err)
 	}
-	return notice(c.text("handoff", "session", cur.ID) + "\n\n" + fenced(shellLine(cur.Workspace, argv))), nil
+	line := shellLine(cur.Workspace, argv)
+	return notice(c.text("handoff", "session", cur.ID)+"\n\n"+fenced(line), []chat.Button{{Label: c.text("button_copy"), Copy: line}}), nil
 }
 
 // shellLine is the command that goes on with a session in its directory, for a

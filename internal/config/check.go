@@ -112,6 +112,7 @@ func (c *Config) check() []string {
 	if !slices.Contains([]string{"reaction", "text", "off"}, c.QueueNotice) {
 		bad = append(bad, fmt.Sprintf("queue_notice: %q is not reaction, text or off", c.QueueNotice))
 	}
+	bad = append(bad, c.Display.check()...)
 	if !slices.Contains([]string{"recap", "ask"}, c.Sessions.OnLost) {
 		bad = append(bad, fmt.Sprintf("sessions.on_lost: %q is not recap or ask", c.Sessions.OnLost))
 	}

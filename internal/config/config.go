@@ -8,6 +8,7 @@
 package config
 
 import (
+	"slices"
 	"time"
 )
 
@@ -39,6 +40,7 @@ type Config struct {
 	Approvals Approvals `mapstructure:"approvals"`
 	Budget    Budget    `mapstructure:"budget"`
 	Files     Files     `mapstructure:"files"`
+	Display   Display   `mapstructure:"display"`
 
 	Log      Log      `mapstructure:"log"`
 	Web      Web      `mapstructure:"web"`
@@ -86,6 +88,14 @@ type Files struct {
 	// Keep is how long the files of earlier turns stay in the workspace, and
 	// those that the web chat has shown in the data directory; 0 = for ever.
 	Keep time.Duration `mapstructure:"keep"`
+}
+
+// Display says what people see of turns.
+type Display struct {
+	Verbosity int `mapstructure:"verbosity"` // 0 to 3, of chats that chose none
+	// Footer is the figures below an answer, in this order; off alone = none.
+	Footer    []string `mapstructure:"footer"`
+	Reactions bool     `mapstructure:"reactions"` // show how a turn stands on the message that asked for it
 }
 
 // Log says what is logged and how.
@@ -211,6 +221,7 @@ func Default() Config {
 		Sessions:     Sessions{OnLost: "recap"},
 		Approvals:    Approvals{Always: true},
 		Files:        Files{Out: true, Get: true, Keep: 30 * 24 * time.Hour},
+		Display:      Display{Verbosity: 2, Footer: slices.Clone(footerItems), Reactions: true},
 		Log:          Log{Level: "info", Format: "text"},
 		Web:          Web{Addr: "127.0.0.1:8765"},
 		Telegram: Telegram{

@@ -56,7 +56,7 @@ func (c *channel) edited(err error) {
 	case chat.CodeNone:
 		c.works()
 	case chat.Wait:
-		c.sender.pace.pause(c.name, chat.AfterOf(err)+margin)
+		c.sender.told(c.name, chat.AfterOf(err))
 	default:
 		c.sender.cfg.Log.DebugContext(c.sender.ctx, "live message not edited", "channel", c.name, "err", err)
 	}

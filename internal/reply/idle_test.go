@@ -42,7 +42,7 @@ func TestWhatIsIdleCostsNothing(t *testing.T) {
 	if !s.leave(c) || len(s.busy) != 0 {
 		t.Errorf("busy: %v", s.busy)
 	}
-	l := newLive(chat.Turn{ID: 7}, "en", "demo")
+	l := newLive(chat.Turn{ID: 7}, chat.Look{Lang: "en", Agent: "demo"})
 	s.over = true // no goroutine here
 	s.attach(l, platform.Traits{}, nil)
 	if len(s.lives) != 0 {

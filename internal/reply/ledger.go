@@ -14,7 +14,8 @@ type Outbox interface {
 	// Channels returns the channels that have open rows and are not parked.
 	Channels(ctx context.Context) ([]string, error)
 	// NextOut returns the channel's next open row, whatever its due time: a
-	// row in state sending first, then the oldest. chat.Missing when none.
+	// row in state sending first, then the oldest one that is not about a live
+	// message, then the oldest one that is. chat.Missing when none.
 	NextOut(ctx context.Context, channel string) (chat.Out, error)
 	// Sending writes the intent of a send: state sending, one more try, and the
 	// highest known number of the id space. For a row that was sending already
@@ -24,14 +25,21 @@ type Outbox interface {
 	Sent(ctx context.Context, id int64, ref chat.Ref) error
 }
 
+// Waits is what services asked us to wait.
+type Waits interface {
+	// Told notes that a channel was told to wait, so that a later process heeds
+	// it.
+	Told(ctx context.Context, channel string, until time.Time) error
+	// Waits returns until when channels were told to wait, also when the row that
+	// was told so is closed by now. It may be past.
+	Waits(ctx context.Context) (map[string]time.Time, error)
+}
+
 // Trouble is what happens to rows that could not be sent.
 type Trouble interface {
 	// Later puts a row back to pending, due at t. With sure false the earlier
 	// try may have arrived: the row stays in state sending.
 	Later(ctx context.Context, id int64, t time.Time, sure bool, reason string) error
-	// Waits returns until when channels were told to wait, also when the row that
-	// was told so is closed by now. It may be past.
-	Waits(ctx context.Context) (map[string]time.Time, error)
 	// Replace changes the part of an open row (a degraded form).
 	Replace(ctx context.Context, id int64, p chat.Part) error
 	// Bury gives a row up (dead) or drops it (dropped), with the reason.

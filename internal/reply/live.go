@@ -35,7 +35,7 @@ type shown struct {
 	key     string // of the row that posts it, once it is or may be stored
 	ref     chat.Ref
 	part    chat.Part // what the platform has accepted last
-	size    int       // of the answer when the last form was made
+	size    int       // of the text when the last form was made
 	mood    string    // everything else that it shows
 	editing bool      // an edit is queued or under way
 	last    time.Time // when the last edit was made
@@ -45,11 +45,11 @@ type shown struct {
 	line    string // what remains
 }
 
-func newLive(t chat.Turn, lang, agent string) *Live {
+func newLive(t chat.Turn, look chat.Look) *Live {
 	now := time.Now()
 	return &Live{
 		turn: t, poke: make(chan struct{}, 1), over: make(chan struct{}), began: now,
-		story: story{lang: lang, agent: agent, began: now},
+		story: story{look: look, began: now},
 	}
 }
 
@@ -76,7 +76,7 @@ func (l *Live) Event(e chat.Event) {
 // Waiting tells whether the turn waits for a person.
 func (l *Live) Waiting(waiting bool) {
 	l.mu.Lock()
-	l.story.waiting = waiting
+	l.story.state.waiting = waiting
 	l.mu.Unlock()
 	l.wake()
 }
@@ -89,12 +89,16 @@ func (l *Live) Text() string {
 }
 
 // End ends the live message: no further edit leaves. line is what the turn's
-// last word makes of it (see Voice.Compose); empty = a general one.
-func (l *Live) End(line string) {
+// last word makes of it (see Voice.Compose); empty = a general one. s is how the
+// message that asked for the turn shows its end; SignNone = as before.
+func (l *Live) End(line string, s chat.Sign) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.end()
 	l.shown.line = line
+	if s != chat.SignNone {
+		l.sender.signs.end(l.turn, s)
+	}
 }
 
 func (l *Live) end() {
@@ -149,9 +153,19 @@ func (l *Live) run() {
 		wait := l.quiet()
 		if wait <= 0 {
 			typing.tick(ctx)
+			l.sign()
 			wait = min(l.show(ctx), typing.next())
 		}
 		timer.Reset(max(wait, time.Millisecond))
+	}
+}
+
+// sign shows how the turn stands on the message that asked for it.
+func (l *Live) sign() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.shown.ended {
+		l.sender.signs.follow(l.turn, l.story.sign())
 	}
 }
 
@@ -175,7 +189,7 @@ func (l *Live) show(ctx context.Context) time.Duration {
 	l.mu.Lock()
 	s := &l.shown
 	switch {
-	case !l.traits.Edits, s.ended, s.dead, s.editing:
+	case !l.traits.Edits, s.ended, s.dead, s.editing, !l.story.shows(chat.VerbosityStatus):
 	case s.ref.Zero() && s.key == "":
 		s.key = fmt.Sprintf("live/%d/%d", l.turn.ID, l.began.UnixMicro())
 		l.mu.Unlock()
@@ -225,9 +239,9 @@ func (l *Live) every() time.Duration {
 
 // worthIt reports whether a person would see a difference.
 func (l *Live) worthIt() bool {
-	const fewBytes = 30 // less new text is not worth an edit, unless it stays little
-	grown := l.story.text.Len() - l.shown.size
-	return grown >= fewBytes || l.story.mood() != l.shown.mood ||
+	const few = 30 // characters: less new text is not worth an edit, unless it stays little
+	grown := l.story.size() - l.shown.size
+	return grown >= few || l.story.mood() != l.shown.mood ||
 		grown > 0 && (l.traits.Local || time.Since(l.shown.last) > 2*l.every())
 }
 
@@ -261,7 +275,7 @@ func (l *Live) post(ctx context.Context) {
 func (l *Live) form() (chat.Part, bool) {
 	l.mu.Lock()
 	r := l.story.reply(l.turn.ID, l.traits)
-	l.shown.size, l.shown.mood = l.story.text.Len(), l.story.mood()
+	l.shown.size, l.shown.mood = l.story.size(), l.story.mood()
 	l.mu.Unlock()
 	return l.render(r)
 }

@@ -16,7 +16,7 @@ func TestAQuickAnswerCostsOneCall(t *testing.T) {
 	bubble(t, traits, func(h *house) {
 		p := h.place("1", true)
 		tn := turnOf(p, 1)
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		time.Sleep(500 * time.Millisecond)
 		l.Event(chat.Event{Kind: chat.EventText, Text: "four"})
 		time.Sleep(200 * time.Millisecond)
@@ -42,7 +42,7 @@ func TestProgressAppearsAfterTheQuietPeriod(t *testing.T) {
 			bubble(t, traits, func(h *house) {
 				tn := turnOf(h.place("1", true), 1)
 				began := time.Now()
-				l := h.voice.Begin(tn, "en", "demo")
+				l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 				go func() { // ends by itself
 					time.Sleep(c.text)
 					l.Event(chat.Event{Kind: chat.EventText, Text: "some text"})
@@ -65,7 +65,7 @@ func TestProgressAppearsAfterTheQuietPeriod(t *testing.T) {
 func TestTheFinalFollowsTheProgressWhichShrinksToOneLine(t *testing.T) {
 	bubble(t, traits, func(h *house) {
 		tn := turnOf(h.place("1", true), 1)
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		l.Event(chat.Event{Kind: chat.EventTool, Tool: &chat.Tool{ID: "a", Name: "Bash", Title: "go test ./...", State: chat.ToolRunning}})
 		sleep(time.Second)
 		if got := h.tg.Texts("1"); len(got) != 1 || !strings.Contains(got[0], "Bash: go test ./...") {
@@ -86,7 +86,7 @@ func TestTheFinalFollowsTheProgressWhichShrinksToOneLine(t *testing.T) {
 func TestEditsAreLatestWinsAndPaced(t *testing.T) {
 	bubble(t, traits, func(h *house) {
 		tn := turnOf(h.place("1", true), 1)
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		stream(l, 2000, 2650*time.Microsecond)
 		h.finish(l, tn, "over")
 		sleep(time.Minute)
@@ -108,7 +108,7 @@ func TestEditsAreLatestWinsAndPaced(t *testing.T) {
 func TestEditsGetRarerInALongTurn(t *testing.T) {
 	bubble(t, traits, func(h *house) {
 		tn := turnOf(h.place("1", true), 1)
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		from := func() int { return len(h.tg.Calls()) }
 		stream(l, 200, 100*time.Millisecond) // 20 s
 		a := from()
@@ -129,7 +129,7 @@ func TestEditsGetRarerInALongTurn(t *testing.T) {
 func TestASilentToolShowsTheElapsedTime(t *testing.T) {
 	bubble(t, traits, func(h *house) {
 		tn := turnOf(h.place("1", true), 1)
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		l.Event(chat.Event{Kind: chat.EventTool, Tool: &chat.Tool{ID: "a", Name: "Bash", Title: "make", State: chat.ToolRunning}})
 		sleep(90 * time.Second)
 		if got := h.tg.Texts("1"); !strings.Contains(got[0], "1m 30s") && !strings.Contains(got[0], "1m 15s") {
@@ -162,7 +162,7 @@ func TestASilentToolShowsTheElapsedTime(t *testing.T) {
 func TestProgressGoesOnWhenARequestIsDecided(t *testing.T) {
 	bubble(t, traits, func(h *house) {
 		tn := turnOf(h.place("1", true), 1)
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		stream(l, 50, 100*time.Millisecond)
 		l.Waiting(true)
 		sleep(time.Minute)
@@ -193,7 +193,7 @@ func TestTypingStopsAtTheFirstError(t *testing.T) {
 			return fake.Outcome{}
 		})
 		tn := turnOf(h.place("1", true), 1)
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		sleep(time.Minute)
 		if n := len(h.tg.Signals()); n != 1 {
 			t.Errorf("%d signs of life", n)
@@ -216,7 +216,7 @@ func TestFailingEditsNeverMakeAMessage(t *testing.T) {
 					return fake.Outcome{}
 				})
 				tn := turnOf(h.place("1", true), 1)
-				l := h.voice.Begin(tn, "en", "demo")
+				l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 				stream(l, 300, 100*time.Millisecond)
 				if n := len(h.tg.Calls()); n > 9 {
 					t.Errorf("%d calls in 30 s", n)
@@ -244,7 +244,7 @@ func TestAnUnsentProgressMessageIsDroppedWhenTheTurnIsOver(t *testing.T) {
 		}
 		synctest.Wait()
 		tn := turnOf(p, 1)
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		time.Sleep(900 * time.Millisecond) // stored, and waits for the budget
 		h.finish(l, tn, "the answer")
 		sleep(time.Minute)
@@ -259,7 +259,7 @@ func TestATurnThatEndsWhileItsProgressIsBeingSentShrinksIt(t *testing.T) {
 	bubble(t, traits, func(h *house) {
 		h.tg.Script(func(o chat.Out) fake.Outcome { return fake.Outcome{Delay: 2 * time.Second} })
 		tn := turnOf(h.place("1", true), 1)
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		time.Sleep(1500 * time.Millisecond)
 		h.finish(l, tn, "the answer")
 		sleep(time.Minute)
@@ -271,12 +271,12 @@ func TestALiveMessageOfADeadProcessIsTakenOverOrEnded(t *testing.T) {
 	bubble(t, traits, func(h *house) {
 		p := h.place("1", true)
 		a, b := turnOf(p, 1), turnOf(p, 2)
-		h.voice.Begin(a, "en", "demo").Event(chat.Event{Kind: chat.EventText, Text: "from the first life"})
-		h.voice.Begin(b, "en", "demo")
+		h.voice.Begin(a, chat.Look{Lang: "en", Agent: "demo"}).Event(chat.Event{Kind: chat.EventText, Text: "from the first life"})
+		h.voice.Begin(b, chat.Look{Lang: "en", Agent: "demo"})
 		sleep(5 * time.Second)
 		h.stop()
 		h.start() // the turns are not ended: the process was killed
-		l := h.voice.Begin(a, "en", "demo")
+		l := h.voice.Begin(a, chat.Look{Lang: "en", Agent: "demo"})
 		h.enqueue(h.voice.Compose(p, b.ID, "final/2", chat.OutFinal, chat.Reply{Markdown: "interrupted"}))
 		sleep(time.Second)
 		l.Event(chat.Event{Kind: chat.EventText, Text: "from the second life"})
@@ -294,7 +294,7 @@ func TestALiveMessageOfADeadProcessIsTakenOverOrEnded(t *testing.T) {
 func TestOneProgressMessageHoweverOftenTheTextGrows(t *testing.T) {
 	bubble(t, traits, func(h *house) {
 		tn := turnOf(h.place("g", false), 1)
-		l := h.voice.Begin(tn, "zh", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "zh", Agent: "demo"})
 		stream(l, 600, 100*time.Millisecond)
 		if n := len(h.tg.Messages("g")); n != 1 {
 			t.Errorf("%d messages", n)
@@ -313,7 +313,7 @@ func TestALocalReaderSeesTheTextAsItComes(t *testing.T) {
 	local.PerChat.Every, local.PerAccount.Every = 0, 0
 	bubble(t, local, func(h *house) {
 		tn := turnOf(h.place("1", true), 1)
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		stream(l, 100, 50*time.Millisecond)
 		if n := len(h.tg.Calls()); n < 40 || n > 52 {
 			t.Errorf("%d calls in 5 s", n)
@@ -326,7 +326,7 @@ func TestALocalReaderSeesTheTextAsItComes(t *testing.T) {
 func TestWhatNobodyCanSeeIsNoEdit(t *testing.T) {
 	bubble(t, traits, func(h *house) {
 		tn := turnOf(h.place("1", true), 1)
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		l.Event(chat.Event{Kind: chat.EventText, Text: "text"})
 		for range 45 {
 			l.Event(chat.Event{Kind: chat.EventText, Text: strings.Repeat("\n", 50)})
@@ -346,7 +346,7 @@ func TestWordsDoNotWaitForProgress(t *testing.T) {
 		var ends []func()
 		for i := range 8 { // more than the group's budget allows
 			tn := turnOf(p, int64(i+1))
-			l := h.voice.Begin(tn, "en", "demo")
+			l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 			ends = append(ends, func() { h.finish(l, tn, "over") })
 			go stream(l, 1200, 100*time.Millisecond) // ends by itself
 		}

@@ -145,7 +145,7 @@ func (h *house) enqueue(outs []chat.Out) {
 // finish ends a turn as the runner does.
 func (h *house) finish(l *reply.Live, t chat.Turn, text string) {
 	h.t.Helper()
-	l.End("done · 3s")
+	l.End("done · 3s", chat.SignDone)
 	h.enqueue(h.voice.Compose(t.Place, t.ID, fmt.Sprintf("final/%d", t.ID), chat.OutFinal,
 		chat.Reply{Kind: chat.ReplyAnswer, Markdown: text}))
 	h.voice.Wake(t.Place)

@@ -24,6 +24,7 @@ type sender struct {
 	adapters map[string]platform.Adapter
 	cfg      Config
 	pace     *pacer
+	signs    *signs
 	running  chan struct{} // closed when Run has begun; ctx may be read then
 	ctx      context.Context
 	wg       sync.WaitGroup
@@ -35,9 +36,31 @@ type sender struct {
 }
 
 func newSender(l Ledger, adapters map[string]platform.Adapter, cfg Config) *sender {
-	return &sender{
+	s := &sender{
 		ledger: l, adapters: adapters, cfg: cfg, pace: newPacer(), running: make(chan struct{}),
 		busy: map[string]*channel{}, lives: map[int64]*Live{},
+	}
+	s.signs = &signs{sender: s, off: cfg.NoReactions, rows: map[int64]*sign{}}
+	return s
+}
+
+// spawn runs f beside the caller and reports whether it does: not at the end.
+func (s *sender) spawn(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return false
+	}
+	s.wg.Go(f)
+	return true
+}
+
+// told notes that a service wants nothing from us in a channel for a while, for
+// this process and for one that follows it.
+func (s *sender) told(channel string, after time.Duration) {
+	until := s.pace.pause(channel, after+margin)
+	if err := s.ledger.Told(context.WithoutCancel(s.ctx), channel, until); err != nil {
+		s.cfg.Log.WarnContext(s.ctx, "a wait is not noted", "channel", channel, "err", err)
 	}
 }
 
@@ -50,6 +73,7 @@ func (s *sender) run(ctx context.Context) error {
 		s.wg.Go(c.work)
 	}
 	s.mu.Unlock()
+	s.signs.open()
 	complained := false
 	for ctx.Err() == nil {
 		channels, err := s.ledger.Channels(ctx)
@@ -153,7 +177,7 @@ func (s *sender) flush(ctx context.Context) {
 	const glance = 20 * time.Millisecond
 	t := time.NewTicker(glance)
 	defer t.Stop()
-	for s.pressed() {
+	for s.pressed() || s.signs.pending() {
 		select {
 		case <-t.C:
 		case <-ctx.Done():

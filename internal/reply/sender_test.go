@@ -147,7 +147,7 @@ func TestAWaitToldToAnEditHoldsTheFinalAlsoAcrossARestart(t *testing.T) {
 			}
 			return fake.Outcome{}
 		})
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		stream(l, 40, 100*time.Millisecond)
 		h.finish(l, tn, "the answer")
 		sleep(5 * time.Second)
@@ -174,7 +174,7 @@ func TestAWaitToldToALiveMessageHoldsWhatFollowsAlsoAcrossARestart(t *testing.T)
 			}
 			return fake.Outcome{}
 		})
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		stream(l, 20, 100*time.Millisecond)
 		h.stop() // the live message is never shown
 		h.start()
@@ -200,7 +200,7 @@ func TestEditsAreHalfAsFrequentAfterAWait(t *testing.T) {
 			}
 			return fake.Outcome{}
 		})
-		l := h.voice.Begin(tn, "en", "demo")
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 		stream(l, 250, 100*time.Millisecond)
 		if n := len(h.tg.Calls()); n < 6 || n > 9 {
 			t.Errorf("%d calls in 25 s", n)
@@ -257,7 +257,7 @@ func TestThirtyChatsStreamWithinTheAccountsBudget(t *testing.T) {
 		done := make(chan struct{})
 		for i := range n {
 			tn := turnOf(h.place(fmt.Sprint(i), true), int64(i+1))
-			l := h.voice.Begin(tn, "en", "demo")
+			l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 			go func() { // ends by itself
 				stream(l, 200, 100*time.Millisecond)
 				h.finish(l, tn, fmt.Sprintf("answer %d", i))
@@ -286,7 +286,7 @@ func TestTenTurnsThatEndAtOnceInOneGroupStayWithinItsBudget(t *testing.T) {
 		var lives []func()
 		for i := range 10 {
 			tn := turnOf(p, int64(i+1))
-			l := h.voice.Begin(tn, "en", "demo")
+			l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 			l.Event(chat.Event{Kind: chat.EventText, Text: fmt.Sprintf("text %d", i)})
 			lives = append(lives, func() { h.finish(l, tn, fmt.Sprintf("answer %d", i)) })
 		}
@@ -321,7 +321,7 @@ func TestChatsNeverGetEachOthersWords(t *testing.T) {
 		for round := range 3 {
 			for i, p := range places {
 				tn := turnOf(p, int64(round*10+i+1))
-				l := h.voice.Begin(tn, "en", "demo")
+				l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
 				l.Event(chat.Event{Kind: chat.EventText, Text: fmt.Sprintf("[%d] partial", i)})
 				time.Sleep(time.Duration(300+i*100) * time.Millisecond)
 				h.finish(l, tn, fmt.Sprintf("[%d] answer %d", i, round))

@@ -1,6 +1,7 @@
 package reply
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -14,7 +15,6 @@ import (
 const (
 	tailBytes      = 1200  // of the answer, in a live message
 	tailBytesLocal = 16000 // where nothing is between us and the reader
-	lastTools      = 4
 	mostSteps      = 8
 	titleRunes     = 80
 )
@@ -22,18 +22,25 @@ const (
 // story is what happened in a turn so far. Taking in an event costs no more
 // than the event is long.
 type story struct {
-	lang, agent string
-	began       time.Time
-	firstText   time.Time
-	text        strings.Builder
-	pending     bool   // a block of the answer is closed: the next text begins a new one
-	fences      fences // of the text
-	tools       []chat.Tool
-	toolCount   int
-	plan        []chat.Step
-	note        string
-	thinking    bool
-	waiting     bool
+	look      chat.Look
+	began     time.Time
+	firstText time.Time
+	text      strings.Builder
+	runes     int    // of the text
+	pending   bool   // a block of the answer is closed: the next text begins a new one
+	fences    fences // of the text
+	tools     steps
+	plan      []chat.Step
+	thoughts  thoughts
+	note      string
+	thinking  bool
+	state     progress
+}
+
+// progress is how far the turn is, beside what the agent says.
+type progress struct {
+	sent    bool // the agent has the prompt
+	waiting bool // for a person
 }
 
 func (s *story) take(e chat.Event) {
@@ -43,10 +50,14 @@ func (s *story) take(e chat.Event) {
 	case chat.EventBreak:
 		s.pending = s.text.Len() > 0
 	case chat.EventThought:
+		if !s.thinking {
+			s.thoughts.add("\n") // another train of thought
+		}
 		s.thinking = true
+		s.thoughts.add(e.Text)
 	case chat.EventTool:
 		if e.Tool != nil {
-			s.tool(*e.Tool)
+			s.tools.take(*e.Tool)
 		}
 		s.thinking = false
 	case chat.EventPlan:
@@ -54,9 +65,11 @@ func (s *story) take(e chat.Event) {
 	case chat.EventRetry, chat.EventNotice:
 		s.note = firstLine(e.Text)
 		if e.Kind == chat.EventRetry {
-			s.note = strings.TrimSpace(i18n.T(s.lang, "reply.retry") + " " + s.note)
+			s.note = strings.TrimSpace(i18n.T(s.look.Lang, "reply.retry") + " " + s.note)
 		}
-	case chat.EventSession, chat.EventSent, chat.EventUsage:
+	case chat.EventSent:
+		s.state.sent = true
+	case chat.EventSession, chat.EventUsage:
 	}
 }
 
@@ -89,46 +102,61 @@ func gap(text string) string {
 func (s *story) write(text string) {
 	s.fences.write(text)
 	s.text.WriteString(text)
+	s.runes += utf8.RuneCountInString(text)
 }
 
-// tool takes in a tool call; only the last ones are kept.
-func (s *story) tool(t chat.Tool) {
-	for i := range s.tools {
-		if s.tools[i].ID == t.ID {
-			if t.Title == "" {
-				t.Title = s.tools[i].Title
-			}
-			if t.Name == "" {
-				t.Name = s.tools[i].Name
-			}
-			s.tools[i] = t
-			return
-		}
-	}
-	if t.State != chat.ToolRunning && t.State != "" && s.toolCount > 0 && t.Name == "" {
-		return // the end of a call that is not shown any more
-	}
-	s.toolCount++
-	s.tools = append(s.tools, t)
-	if len(s.tools) > lastTools {
-		s.tools = append(s.tools[:0], s.tools[1:]...)
-	}
-}
-
-// mood is everything that is shown beside the answer's text.
+// mood is everything that is shown beside the answer's text. A change of it is
+// worth an edit.
 func (s *story) mood() string {
 	var sb strings.Builder
-	for _, st := range s.steps() {
-		sb.WriteString(st + "\n")
+	if s.shows(chat.VerbositySteps) {
+		for _, st := range s.steps() {
+			sb.WriteString(st + "\n")
+		}
+		for _, t := range s.tools.last {
+			sb.WriteString(toolLine(t) + "\n")
+		}
+		sb.WriteString(s.note + "\n")
 	}
-	for _, t := range s.tools {
-		sb.WriteString(toolLine(t) + "\n")
+	return sb.String() + s.status()
+}
+
+// shows reports whether what belongs to verbosity v is shown.
+func (s *story) shows(v chat.Verbosity) bool {
+	return cmp.Or(s.look.Verbosity, chat.VerbositySteps) >= v
+}
+
+// size is how much text there is to show.
+func (s *story) size() int {
+	n := 0
+	if s.shows(chat.VerbositySteps) {
+		n += s.runes
 	}
-	return sb.String() + s.note + "\n" + s.status()
+	if s.shows(chat.VerbosityAll) {
+		n += s.thoughts.runes
+	}
+	return n
 }
 
 // reply is the live message as it should look now.
 func (s *story) reply(turn int64, t platform.Traits) chat.Reply {
+	r := chat.Reply{Kind: chat.ReplyProgress, Silent: true, Footer: s.status()}
+	if s.shows(chat.VerbositySteps) {
+		r.Markdown = s.body(t)
+	} else {
+		r.Markdown, r.Footer = plainLine(r.Footer), ""
+	}
+	if s.shows(chat.VerbosityAll) {
+		r.Details = s.details()
+	}
+	if t.Buttons {
+		r.Buttons = [][]chat.Button{{{Label: i18n.T(s.look.Lang, "reply.stop"), Data: fmt.Sprintf("stop:%d", turn), Style: "danger"}}}
+	}
+	return r
+}
+
+// body is the steps and the text so far.
+func (s *story) body(t platform.Traits) string {
 	limit := tailBytes
 	if t.Local {
 		limit = tailBytesLocal
@@ -137,9 +165,9 @@ func (s *story) reply(turn int64, t platform.Traits) chat.Reply {
 	if steps := s.steps(); len(steps) > 0 {
 		blocks = append(blocks, strings.Join(steps, "\n"))
 	}
-	if len(s.tools) > 0 {
-		lines := make([]string, 0, len(s.tools))
-		for _, tool := range s.tools {
+	if len(s.tools.last) > 0 {
+		lines := make([]string, 0, len(s.tools.last))
+		for _, tool := range s.tools.last {
 			lines = append(lines, toolLine(tool))
 		}
 		blocks = append(blocks, strings.Join(lines, "\n"))
@@ -151,31 +179,48 @@ func (s *story) reply(turn int64, t platform.Traits) chat.Reply {
 		blocks = append(blocks, s.note)
 	}
 	if len(blocks) == 0 {
-		blocks = append(blocks, i18n.T(s.lang, "reply.working", "agent", s.agent))
+		return i18n.T(s.look.Lang, "reply.working", "agent", s.look.Agent)
 	}
-	r := chat.Reply{
-		Kind: chat.ReplyProgress, Markdown: strings.Join(blocks, "\n\n"), Footer: s.status(), Silent: true,
+	return strings.Join(blocks, "\n\n")
+}
+
+// details are what only some readers want: the thinking and every tool call.
+func (s *story) details() []chat.Panel {
+	var out []chat.Panel
+	if lines := s.thoughts.lines(); len(lines) > 0 {
+		out = append(out, chat.Panel{Title: i18n.T(s.look.Lang, "reply.panel_thinking"), Lines: lines})
 	}
-	if t.Buttons {
-		r.Buttons = [][]chat.Button{{{Label: i18n.T(s.lang, "reply.stop"), Data: fmt.Sprintf("stop:%d", turn), Style: "danger"}}}
+	if lines := s.tools.log(); len(lines) > 0 {
+		out = append(out, chat.Panel{Title: i18n.T(s.look.Lang, "reply.panel_tools"), Lines: lines})
 	}
-	return r
+	return out
 }
 
 // status is the small print: what is going on, for how long, how much was done.
 func (s *story) status() string {
 	what := "reply.doing"
 	switch {
-	case s.waiting:
+	case s.state.waiting:
 		what = "reply.waiting"
 	case s.thinking:
 		what = "reply.thinking"
 	}
-	line := i18n.T(s.lang, what) + " · " + elapsed(time.Since(s.began))
-	if s.toolCount > 0 {
-		line += " · " + i18n.T(s.lang, "reply.tools", "n", s.toolCount)
+	line := i18n.T(s.look.Lang, what) + " · " + elapsed(time.Since(s.began))
+	if s.tools.count > 0 {
+		line += " · " + i18n.T(s.look.Lang, "reply.tools", "n", s.tools.count)
 	}
 	return line
+}
+
+// sign is what the message that asked for the turn shows.
+func (s *story) sign() chat.Sign {
+	switch {
+	case s.state.waiting:
+		return chat.SignWaiting
+	case s.state.sent:
+		return chat.SignWorking
+	}
+	return chat.SignAccepted
 }
 
 // elapsed rounds the more the longer it takes, so that the time alone does not
@@ -208,24 +253,6 @@ func (s *story) steps() []string {
 		out = append(out, box+plainLine(p.Text))
 	}
 	return out
-}
-
-func toolLine(t chat.Tool) string {
-	sign := "▸ "
-	switch t.State {
-	case chat.ToolDone:
-		sign = "✓ "
-	case chat.ToolFailed:
-		sign = "✗ "
-	case chat.ToolRunning:
-	}
-	if t.Title == "" || t.Title == t.Name {
-		return sign + plainLine(t.Name)
-	}
-	if t.Name == "" {
-		return sign + codeLine(t.Title)
-	}
-	return sign + plainLine(t.Name) + ": " + codeLine(t.Title)
 }
 
 func firstLine(s string) string {

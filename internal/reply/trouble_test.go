@@ -167,7 +167,7 @@ func TestTheEndWaitsForACallUnderWayButNotForEver(t *testing.T) {
 				h.tg.Script(func(chat.Out) fake.Outcome { return fake.Outcome{Delay: delay} })
 				p := h.place("1", true)
 				h.say(p, "a", "first")
-				l := h.voice.Begin(turnOf(p, 1), "en", "demo")
+				l := h.voice.Begin(turnOf(p, 1), chat.Look{Lang: "en", Agent: "demo"})
 				sleep(time.Second)
 				began := time.Now()
 				h.stop()
@@ -177,7 +177,7 @@ func TestTheEndWaitsForACallUnderWayButNotForEver(t *testing.T) {
 				if delay < time.Minute {
 					h.want("1", "first")
 				}
-				l.End("over")
+				l.End("over", chat.SignDone)
 			})
 		})
 	}
@@ -192,11 +192,11 @@ func TestALiveMessageOutsideARunningVoiceOnlyCollects(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, v := range []*reply.Voice{voice, h.voice} { // not begun, and over
-			l := v.Begin(turnOf(p, 1), "en", "demo")
+			l := v.Begin(turnOf(p, 1), chat.Look{Lang: "en", Agent: "demo"})
 			l.Event(chat.Event{Kind: chat.EventText, Text: "text"})
 			sleep(time.Minute)
-			l.End("line")
-			l.End("line")
+			l.End("line", chat.SignDone)
+			l.End("line", chat.SignDone)
 			l.Event(chat.Event{Kind: chat.EventText, Text: " and more"})
 			if got := l.Text(); got != "text and more" {
 				t.Errorf("%q", got)

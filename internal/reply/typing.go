@@ -28,7 +28,7 @@ type typist struct {
 func (t *typist) tick(ctx context.Context) {
 	l := t.live
 	l.mu.Lock()
-	waiting := l.story.waiting
+	waiting := l.story.state.waiting
 	l.mu.Unlock()
 	if !l.traits.Typing || waiting || t.failed.Load() || time.Since(t.last) < typingEvery || !t.busy.CompareAndSwap(false, true) {
 		return
@@ -44,6 +44,9 @@ func (t *typist) tick(ctx context.Context) {
 		defer cancel()
 		if err := a.Signal(ctx, l.turn.Place, chat.Ref{}, chat.Signal{Kind: chat.SignalTyping}); err != nil {
 			t.failed.Store(true)
+			if chat.CodeOf(err) == chat.Wait {
+				l.sender.told(l.turn.Place.Channel(), chat.AfterOf(err))
+			}
 		}
 	})
 }

@@ -29,6 +29,7 @@ type Ledger interface {
 	Outbox
 	Trouble
 	Topics
+	Waits
 }
 
 // Config are the knobs of a Voice. Zero values mean the default.
@@ -39,6 +40,7 @@ type Config struct {
 	SendTimeout time.Duration // of one call to a platform; 2 min
 	Drain       time.Duration // how long a call may go on after Run's ctx ended; 10 s
 	SettleTries int           // how often an unknown outcome is looked into; 3
+	NoReactions bool          // how a turn stands is not shown on the message that asked for it
 	// Dead is told about a row that was given up; nil = nobody is told. It must
 	// not block for long: the chat waits.
 	Dead func(o chat.Out, reason string)
@@ -209,6 +211,12 @@ func visible(rs []chat.Reply) chat.Part {
 	return p
 }
 
+// Sign shows how a turn stands on the message that asked for it, until a later
+// sign of the turn. failed, unless nil, is called beside the caller when it is
+// not shown. What a running turn does is shown by its live message's owner, see
+// Begin. It never blocks; nothing is shown before Run.
+func (v *Voice) Sign(t chat.Turn, s chat.Sign, failed func()) { v.sender.signs.set(t, s, failed) }
+
 // Say stores and sends words outside a turn; a known key is not said again.
 func (v *Voice) Say(ctx context.Context, p chat.Place, key string, rs ...chat.Reply) error {
 	outs := v.Compose(p, 0, key, chat.OutNotice, rs...)
@@ -225,8 +233,8 @@ func (v *Voice) Say(ctx context.Context, p chat.Place, key string, rs ...chat.Re
 // Begin makes the live message of a turn. It never blocks, and nothing is shown
 // before the quiet period is over. The caller must call End, and then compose
 // the last word.
-func (v *Voice) Begin(t chat.Turn, lang, agent string) *Live {
-	l := newLive(t, lang, agent)
+func (v *Voice) Begin(t chat.Turn, look chat.Look) *Live {
+	l := newLive(t, look)
 	traits := platform.Traits{}
 	if a, ok := v.adapters[t.Place.Account]; ok {
 		traits = a.Traits()

@@ -101,7 +101,7 @@ func (c changes) asked(ctx context.Context, in chat.Inbound) (chat.Inbound, erro
 // left sees to what waited for a turn that is gone from the queue, if it is.
 func (c changes) left(ctx context.Context, turn int64) {
 	if t, err := c.desk.Turns.TurnByID(ctx, turn); err == nil && t.State.Final() {
-		c.desk.notices.over(turn)
+		c.desk.notices.over(turn, chat.SignNone)
 		c.desk.lanes.rouse(0)
 	}
 }

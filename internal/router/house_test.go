@@ -2,7 +2,6 @@ package router_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -489,14 +488,15 @@ type signals struct {
 	marks []string
 }
 
-func (s *signals) React(_ context.Context, _ chat.Place, ref chat.Ref, emoji string) error {
+func (s *signals) Sign(t chat.Turn, sign chat.Sign, failed func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.no {
-		return errors.New("cannot react")
+	if s.no && failed != nil {
+		go failed() // ends by itself
 	}
-	s.marks = append(s.marks, ref.ID+emoji)
-	return nil
+	if !s.no {
+		s.marks = append(s.marks, t.ReplyTo.ID+sign.Emoji())
+	}
 }
 
 type workers struct {

@@ -83,7 +83,7 @@ type Endings interface {
 // Conversations keeps conversations and their sessions.
 type Conversations interface {
 	ConversationByID(ctx context.Context, id int64) (chat.Conversation, error)
-	// Set stores the wishes (agent, workspace, model, mode, lang) of c.
+	// Set stores the wishes (agent, workspace, model, mode, effort, lang, verbosity) of c.
 	Set(ctx context.Context, c chat.Conversation) error
 	SessionByID(ctx context.Context, id int64) (chat.Session, error)
 	// Sessions returns the sessions of a conversation, last used first.

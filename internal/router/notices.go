@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"time"
 
 	"cligate/internal/chat"
 	"cligate/internal/i18n"
@@ -21,17 +20,12 @@ const (
 	NoticeOff      Notices = "off"
 )
 
-// waitingMark is the reaction on a message that waits.
-const waitingMark = "👀"
-
-// signalLimit bounds one sign of life.
-const signalLimit = 10 * time.Second
-
 // Signals gives signs of life outside messages.
 type Signals interface {
-	// React puts a reaction on a person's message, or takes it away (empty
-	// emoji). An error means that it is not shown.
-	React(ctx context.Context, p chat.Place, ref chat.Ref, emoji string) error
+	// Sign shows how a turn stands on the message that asked for it; SignNone
+	// takes the sign away. failed, if not nil, is called beside the caller when it
+	// is not shown. It never blocks. What a turn that runs does is shown by others.
+	Sign(t chat.Turn, s chat.Sign, failed func())
 }
 
 // notices makes waiting visible. Nothing here blocks the caller, and nothing
@@ -45,15 +39,7 @@ type notices struct {
 	wg      sync.WaitGroup
 
 	mu    sync.Mutex
-	marks map[int64]*mark // by turn
-}
-
-// mark is a reaction on the message of a waiting turn.
-type mark struct {
-	place chat.Place
-	ref   chat.Ref
-	there bool // the service has taken it
-	over  bool // the turn does not wait any more
+	shown map[int64]chat.Turn // turns whose messages show that they wait
 }
 
 // queued shows that t waits behind ahead others; takes says that the running
@@ -96,51 +82,39 @@ func (n *notices) react(in chat.Inbound, t chat.Turn, r chat.Reply) {
 		n.say(in, t, r)
 		return
 	}
-	m := &mark{place: in.Place, ref: in.Ref}
 	n.mu.Lock()
-	n.marks[t.ID] = m
+	n.shown[t.ID] = t
 	n.mu.Unlock()
-	n.wg.Go(func() {
-		err := n.signal(m, waitingMark)
-		n.mu.Lock()
-		m.there = err == nil
-		late := m.over
-		if err != nil {
-			delete(n.marks, t.ID)
-		}
-		n.mu.Unlock()
-		switch {
-		case err != nil && !late:
+	n.signals.Sign(t, chat.SignQueued, func() {
+		if _, still := n.leave(t.ID); still {
 			n.store(in, t, r)
-		case err == nil && late:
-			_ = n.signal(m, "")
 		}
 	})
 }
 
-// over takes the reaction of t away: it does not wait any more.
-func (n *notices) over(turn int64) {
+// leave forgets that a turn waits, and returns it if that was shown.
+func (n *notices) leave(turn int64) (chat.Turn, bool) {
 	n.mu.Lock()
-	m := n.marks[turn]
-	delete(n.marks, turn)
-	there := m != nil && m.there
-	if m != nil {
-		m.over = true
-	}
-	n.mu.Unlock()
-	if there {
-		n.wg.Go(func() { _ = n.signal(m, "") })
+	defer n.mu.Unlock()
+	t, ok := n.shown[turn]
+	delete(n.shown, turn)
+	return t, ok
+}
+
+// over shows s where it was shown that a turn waits: it is not in the queue any
+// more.
+func (n *notices) over(turn int64, s chat.Sign) {
+	if t, ok := n.leave(turn); ok {
+		n.signals.Sign(t, s, nil)
 	}
 }
 
-func (n *notices) signal(m *mark, emoji string) error {
-	ctx, cancel := context.WithTimeout(n.ctx, signalLimit)
-	defer cancel()
-	err := n.signals.React(ctx, m.place, m.ref, emoji)
-	if err != nil {
-		n.log.DebugContext(ctx, "reaction not shown", "err", err)
+// took shows that the words of t went to the turn that runs.
+func (n *notices) took(t chat.Turn) {
+	n.leave(t.ID)
+	if n.form == NoticeReaction {
+		n.signals.Sign(t, chat.SignSteered, nil)
 	}
-	return err
 }
 
 func (n *notices) say(in chat.Inbound, t chat.Turn, r chat.Reply) {
@@ -163,7 +137,7 @@ type withdrawing struct {
 func (w withdrawing) Withdraw(ctx context.Context, turn int64, outs []chat.Out) error {
 	err := w.QueueControl.Withdraw(ctx, turn, outs)
 	if err == nil {
-		w.notices.over(turn)
+		w.notices.over(turn, chat.SignNone)
 	}
 	return err
 }

@@ -18,14 +18,26 @@ func TestWaitingIsShownOnTheMessageItself(t *testing.T) {
 		h.runner.holds("work")
 		h.say("work")
 		m := h.say("next")
-		if want := []string{m.Ref.ID + "👀"}; !slices.Equal(h.signals.marks, want) {
+		if want := []string{m.Ref.ID + "😴"}; !slices.Equal(h.signals.marks, want) {
 			t.Errorf("marks = %q, want %q", h.signals.marks, want)
 		}
 		if n := len(h.voice.texts()); n != 0 {
 			t.Errorf("%d notices beside the reaction", n)
 		}
 		h.runner.end(h.runner.last().ID, chat.TurnSucceeded)
-		if want := []string{m.Ref.ID + "👀", m.Ref.ID}; !slices.Equal(h.signals.marks, want) {
+		if n := len(h.signals.marks); n != 1 { // what runs is shown by others
+			t.Errorf("marks = %q", h.signals.marks)
+		}
+	})
+}
+
+func TestAMessageThatIsTakenBackShowsNothingMore(t *testing.T) {
+	play(t, nil, func(t *testing.T, h *house) {
+		h.runner.holds("work")
+		h.say("work")
+		m := h.say("next")
+		h.say("/cancel 2")
+		if want := []string{m.Ref.ID + "😴", m.Ref.ID}; !slices.Equal(h.signals.marks, want) {
 			t.Errorf("marks = %q, want %q", h.signals.marks, want)
 		}
 	})

@@ -143,10 +143,10 @@ func New(ctx context.Context, d Deps, cfg Config) (*Router, error) {
 	}
 	n := &notices{
 		ctx: context.WithoutCancel(ctx), form: cfg.Notices, signals: d.Signals, voice: d.Voice,
-		log: cfg.Log, marks: map[int64]*mark{},
+		log: cfg.Log, shown: map[int64]chat.Turn{},
 	}
 	d.Ledger.Control = withdrawing{d.Ledger.Control, n}
-	lanes := newLanes(ctx, d.Ledger.Turns, d.Runner, func(t chat.Turn) { n.over(t.ID) }, cfg.Log)
+	lanes := newLanes(ctx, d.Ledger.Turns, d.Runner, func(t chat.Turn) { n.leave(t.ID) }, cfg.Log)
 	k := &desk{
 		Ledger: d.Ledger, lanes: lanes, runner: d.Runner, workers: d.Workers,
 		board: d.Board, voice: d.Voice, notices: n, agents: d.Agents, cfg: cfg,

@@ -105,7 +105,7 @@ func (d *desk) given(ctx context.Context, g gift, failure error) {
 			d.cfg.Log.WarnContext(ctx, "words that a turn took are not noted", "turn", g.turn.ID, "into", g.into, "err", err)
 			return
 		}
-		d.notices.over(g.turn.ID)
+		d.notices.took(g.turn)
 		d.voice.Wake(g.turn.Place)
 		d.lanes.Wake(g.turn.Session)
 		return

@@ -25,7 +25,8 @@ func scanOut(r row) (chat.Out, error) {
 }
 
 // isOpen is exactly the condition of the index of open rows, which is ordered
-// as they are sent: by state downwards (sending before pending), then by age.
+// nearly as they are sent: by state downwards (sending before pending), then by
+// age.
 const isOpen = `o.state IN ('pending', 'sending')`
 
 // Enqueue is described at reply.Outbox.
@@ -112,8 +113,9 @@ WHERE `+isOpen+` AND p.parked = 0 ORDER BY o.channel`)
 // NextOut is described at reply.Outbox. Rows of a parked channel wait.
 func (v Outbox) NextOut(ctx context.Context, channel string) (o chat.Out, err error) {
 	err = v.readOpen(ctx, func(ctx context.Context, h handle) (err error) {
-		o, err = first(ctx, h, scanOut, `SELECT `+outCols+` WHERE o.channel = ? AND `+isOpen+` AND p.parked = 0
-ORDER BY o.state DESC, o.id LIMIT 1`, channel)
+		o, err = first(ctx, h, scanOut, `SELECT `+outCols+` WHERE o.id = (
+SELECT o.id FROM outbox o JOIN place p ON p.id = o.place WHERE o.channel = ? AND `+isOpen+` AND p.parked = 0
+ORDER BY o.state DESC, o.class = 'progress', o.id LIMIT 1)`, channel)
 		return err
 	})
 	return o, err

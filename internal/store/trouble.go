@@ -57,7 +57,23 @@ func (v Outbox) Park(ctx context.Context, channel, reason string) error {
 // lets a bot send in the longest wait that it asks for.
 const recent = 10_000
 
-// Waits is described at reply.Trouble. Only a told wait puts the due time of a
+// Told is described at reply.Waits. What is over is forgotten here: there are
+// never more rows than chats that have to wait now.
+func (v Outbox) Told(ctx context.Context, channel string, until time.Time) error {
+	return v.write(ctx, func(ctx context.Context, t *tx) error {
+		if _, err := t.exec(ctx, `DELETE FROM pause WHERE until < ?`, micros(t.now)); err != nil {
+			return fmt.Errorf("forget waits: %w", err)
+		}
+		_, err := t.exec(ctx, `INSERT INTO pause (channel, until) VALUES (?, ?)
+ON CONFLICT (channel) DO UPDATE SET until = max(until, excluded.until)`, channel, micros(until))
+		if err != nil {
+			return fmt.Errorf("wait of %s: %w", channel, err)
+		}
+		return nil
+	})
+}
+
+// Waits is described at reply.Waits. Only a told wait puts the due time of a
 // row into the future.
 func (v Outbox) Waits(ctx context.Context) (map[string]time.Time, error) {
 	type wait struct {
@@ -69,8 +85,8 @@ func (v Outbox) Waits(ctx context.Context) (map[string]time.Time, error) {
 		clear(waits)
 		ws, err := list(ctx, h, func(r row) (w wait, err error) {
 			return w, r.Scan(&w.channel, fromMicros(&w.until))
-		}, `SELECT channel, max(due_at) FROM outbox
-WHERE id > (SELECT coalesce(max(id), 0) FROM outbox) - ? GROUP BY channel`, recent)
+		}, `SELECT channel, max(until) FROM (SELECT channel, due_at AS until FROM outbox
+WHERE id > (SELECT coalesce(max(id), 0) FROM outbox) - ? UNION ALL SELECT channel, until FROM pause) GROUP BY channel`, recent)
 		for _, w := range ws {
 			waits[w.channel] = w.until
 		}

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -72,7 +73,7 @@ func (n *run) end(err error) {
 	if usage.Took == 0 {
 		usage.Took = time.Since(n.result.started)
 	}
-	n.host.live.End(n.words.line(e, usage.Took, tools)) // the last word carries it
+	n.host.live.End(n.words.line(e, usage.Took, tools), chat.SignOf(e.state, e.reason)) // the last word carries the line
 	if e.state == chat.TurnQueued {
 		n.requeue(ctx)
 	} else {
@@ -166,7 +167,10 @@ func (n *run) lastWord(e ending, usage chat.Usage, tools int) (outs []chat.Out) 
 	if again && e.state == chat.TurnSucceeded && n.turn.Origin == chat.OriginAgent {
 		text = "" // nobody asked to hear it twice
 	}
-	rs := append(n.result.preface, parcel{n}.said(e, text, tools)...)
+	if info, live := n.sessions.Live(n.session.ID); live {
+		usage.Model = cmp.Or(usage.Model, info.Model)
+	}
+	rs := append(n.result.preface, below(e, parcel{n}.said(e, text, tools), n.words.figures(n.cfg.Footer, usage))...)
 	if percent, tell := n.past.fills(n.session.ID, usage); tell && e.reason != chat.ContextFull {
 		rs = append(rs, n.words.filling(percent))
 	}

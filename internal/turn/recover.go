@@ -86,6 +86,7 @@ func (r recovery) recovered(ctx context.Context, u chat.Unfinished) error {
 		return err
 	}
 	r.voice.Wake(u.Turn.Place)
+	r.voice.Sign(u.Turn, chat.SignOf(e.state, e.reason), nil)
 	for _, a := range u.Asks {
 		a.State = chat.AskVoid // also a decided one: the agent is gone
 		r.spawn(func() { closed{r.Runner, a, w.agent, w.lang}.relabel(context.WithoutCancel(ctx)) })

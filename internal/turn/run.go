@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -27,6 +28,8 @@ type run struct {
 	ready   chan struct{} // closed when it takes events
 	over    chan struct{} // closed when nothing of it is left
 	result  result
+
+	verbosity chat.Verbosity
 }
 
 // result is what only the goroutine of the turn knows.
@@ -48,7 +51,7 @@ func (r *Runner) prepare(ctx context.Context, t chat.Turn) (*run, error) {
 			c, err = r.books.Threads.ConversationByID(ctx, t.Conversation)
 		}
 		if err == nil {
-			return r.newRun(ctx, t, s, language(c, t.By)), nil
+			return r.newRun(ctx, t, s, c), nil
 		}
 		if ctx.Err() == nil {
 			r.cfg.Log.WarnContext(ctx, "turn not readable yet", "turn", t.ID, "err", err)
@@ -59,10 +62,11 @@ func (r *Runner) prepare(ctx context.Context, t chat.Turn) (*run, error) {
 	}
 }
 
-func (r *Runner) newRun(ctx context.Context, t chat.Turn, s chat.Session, lang string) *run {
+func (r *Runner) newRun(ctx context.Context, t chat.Turn, s chat.Session, c chat.Conversation) *run {
 	n := &run{
-		Runner: r, turn: t, session: s, words: r.words(t, s.Agent, lang),
-		ready: make(chan struct{}), over: make(chan struct{}),
+		Runner: r, turn: t, session: s, words: r.words(t, s.Agent, language(c, t.By)),
+		verbosity: cmp.Or(c.Verbosity, r.cfg.Verbosity, chat.VerbositySteps),
+		ready:     make(chan struct{}), over: make(chan struct{}),
 	}
 	n.ctx, n.stop = context.WithCancelCause(ctx)
 	return n
@@ -101,7 +105,7 @@ func (n *run) claim() bool {
 // begin starts what accompanies the turn: its live message and its clocks.
 func (n *run) begin() {
 	n.result.started = time.Now()
-	live := n.voice.Begin(n.turn, n.words.lang, n.words.agent)
+	live := n.voice.Begin(n.turn, chat.Look{Lang: n.words.lang, Agent: n.words.agent, Verbosity: n.verbosity})
 	n.clerk = newClerk(n)
 	n.host = &host{run: n, live: live, session: n.session, tools: map[string]bool{}}
 	if n.seats.neighbour(n) {

@@ -63,26 +63,33 @@ type Voice interface {
 	// Say stores and sends words outside a turn; a known key is not said again.
 	Say(ctx context.Context, p chat.Place, key string, rs ...chat.Reply) error
 	// Begin makes the live message of a turn. It never blocks.
-	Begin(t chat.Turn, lang, agent string) Live
+	Begin(t chat.Turn, look chat.Look) Live
+	// Sign shows how a turn stands on the message that asked for it; failed, if
+	// not nil, is called when it is not shown. It never blocks.
+	Sign(t chat.Turn, s chat.Sign, failed func())
 }
 
 // Live is the view that people have of a running turn. No method blocks.
 type Live interface {
 	Event(e chat.Event)
 	Waiting(waiting bool) // for a person
-	End(line string)      // one line will remain; nothing follows
-	Text() string         // the answer so far
+	// End leaves one line of it and shows s on the message that asked for the
+	// turn; nothing follows.
+	End(line string, s chat.Sign)
+	Text() string // the answer so far
 }
 
 // Config are the knobs of a Runner. For the clocks 0 = off.
 type Config struct {
-	TurnTimeout time.Duration // for a whole turn
-	StallNotice time.Duration // without a sign of life: tell
-	StallStop   time.Duration // without a sign of life: stop
-	AskTimeout  time.Duration // an ask is denied after it; 0 = 30 min
-	Always      bool          // operators are offered to allow a request for ever
-	AskLost     bool          // ask before a lost session is replaced
-	Budget      Budget        // what turns may use up
+	TurnTimeout time.Duration  // for a whole turn
+	StallNotice time.Duration  // without a sign of life: tell
+	StallStop   time.Duration  // without a sign of life: stop
+	AskTimeout  time.Duration  // an ask is denied after it; 0 = 30 min
+	Verbosity   chat.Verbosity // of conversations that chose none
+	Footer      []FooterItem   // of an answer, in this order
+	Always      bool           // operators are offered to allow a request for ever
+	AskLost     bool           // ask before a lost session is replaced
+	Budget      Budget         // what turns may use up
 	// Can reports whether an agent is known to have an ability; nil = none has.
 	Can func(agent string, a worker.Ability) bool
 	// Title is an agent's name for people; nil = the name in the configuration.

@@ -293,6 +293,7 @@ type voice struct {
 	wakes int
 	lives []*live
 	fail  error // of Say
+	signs []string
 }
 
 func (v *voice) Compose(p chat.Place, id int64, key string, class chat.OutClass, rs ...chat.Reply) []chat.Out {
@@ -330,10 +331,16 @@ func (v *voice) Say(ctx context.Context, p chat.Place, key string, rs ...chat.Re
 	return v.out.Enqueue(ctx, v.Compose(p, 0, key, chat.OutNotice, rs...))
 }
 
-func (v *voice) Begin(t chat.Turn, _, _ string) turn.Live {
+func (v *voice) Sign(t chat.Turn, s chat.Sign, _ func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	l := &live{turn: t.ID}
+	v.signs = append(v.signs, fmt.Sprintf("%d %s", t.ID, s))
+}
+
+func (v *voice) Begin(t chat.Turn, look chat.Look) turn.Live {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	l := &live{turn: t.ID, look: look}
 	v.lives = append(v.lives, l)
 	return l
 }
@@ -347,12 +354,14 @@ func (v *voice) last() *live {
 // live remembers what it was told.
 type live struct {
 	turn int64
+	look chat.Look
 
 	mu      sync.Mutex
 	text    string
 	events  []chat.Event
 	waiting []bool
 	ends    []string
+	signs   []chat.Sign
 }
 
 func (l *live) Event(e chat.Event) {
@@ -373,10 +382,10 @@ func (l *live) Waiting(w bool) {
 	l.waiting = append(l.waiting, w)
 }
 
-func (l *live) End(line string) {
+func (l *live) End(line string, s chat.Sign) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ends = append(l.ends, line)
+	l.ends, l.signs = append(l.ends, line), append(l.signs, s)
 }
 
 func (l *live) Text() string {

@@ -3,6 +3,8 @@ package telegram
 import (
 	"encoding/json"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"cligate/internal/chat"
 	"cligate/internal/platform"
@@ -90,7 +92,11 @@ func (d draft) markup(p params) {
 	for _, row := range d.part.Buttons {
 		var keys []key
 		for _, b := range row {
-			keys = append(keys, key{Text: b.Label, Data: b.Data, Style: b.Style})
+			one := key{Text: b.Label, Data: b.Data, Style: b.Style}
+			if b.Copy != "" {
+				one.Copy = &copyText{b.Copy}
+			}
+			keys = append(keys, one)
 		}
 		if len(keys) > 0 {
 			k.Rows = append(k.Rows, keys)
@@ -110,8 +116,24 @@ type keyboard struct {
 
 type key struct {
 	Text  string `json:"text"`
-	Data  string `json:"callback_data"`
+	Data  string `json:"callback_data,omitempty"`
 	Style string `json:"style,omitempty"`
+
+	Copy *copyText `json:"copy_text,omitempty"`
+}
+
+// copyText is what a button puts into the clipboard.
+type copyText struct {
+	Text string `json:"text"`
+}
+
+// maxCopy is the most characters of it.
+const maxCopy = 256
+
+// copyable reports whether the service takes a text for the clipboard and gives
+// it back as it is.
+func copyable(s string) bool {
+	return s != "" && utf8.RuneCountInString(s) <= maxCopy && clean(s) == s && strings.TrimSpace(s) == s
 }
 
 // asFile is d with its text as a document, for a text that no message can

@@ -41,6 +41,9 @@ func (f *form) render(r chat.Reply) []chat.Part {
 			parts = append(parts, p)
 		}
 	}
+	if len(r.Details) > 0 {
+		parts = folded(parts, r.Details, footer)
+	}
 	if r.Kind != chat.ReplyProgress && tooLong(blocks, len(parts)) {
 		parts = shorten(parts[0], document(blocks, r.Markdown, footer), footer)
 	} else {
@@ -180,7 +183,12 @@ func (f *form) buttons(rows [][]chat.Button) [][]chat.Button {
 	for _, row := range rows {
 		var keep []chat.Button
 		for _, b := range row {
-			if b.Data == "" || len(b.Data) > maxData {
+			switch {
+			case b.Copy != "": // the text is in the message, too
+				if b.Data = ""; !copyable(b.Copy) {
+					continue
+				}
+			case b.Data == "" || len(b.Data) > maxData:
 				f.log.Error("button left out: its data has no or too many bytes", "bytes", len(b.Data))
 				continue
 			}

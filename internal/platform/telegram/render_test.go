@@ -38,7 +38,14 @@ func show(t *testing.T, parts []chat.Part) string {
 			fmt.Fprintf(&sb, "  %s %q %s%s\n", e.Type, piece, e.URL, e.Language)
 		}
 		for _, row := range p.Buttons {
-			fmt.Fprintf(&sb, "  buttons %v\n", row)
+			shown := make([]string, len(row))
+			for i, b := range row {
+				shown[i] = fmt.Sprintf("{%s %s %s}", b.Label, b.Data, b.Style)
+				if b.Copy != "" {
+					shown[i] = fmt.Sprintf("{%s copies %q}", b.Label, b.Copy)
+				}
+			}
+			fmt.Fprintf(&sb, "  buttons %v\n", shown)
 		}
 	}
 	return sb.String()

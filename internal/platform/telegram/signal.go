@@ -37,13 +37,17 @@ type signaller struct {
 }
 
 func (s *signaller) signal(ctx context.Context, to chat.Place, ref chat.Ref, sig chat.Signal) error {
-	if s.calm.now(to.Chat) {
-		return nil // the service asked for fewer calls in this chat
-	}
+	calm := s.calm.now(to.Chat) // the service asked for fewer calls in this chat
 	switch sig.Kind {
 	case chat.SignalTyping:
+		if calm {
+			return nil
+		}
 		return s.typing(ctx, to)
 	case chat.SignalReact:
+		if calm {
+			return chat.E(chat.Unavailable, "this chat has to wait", nil)
+		}
 		return s.react(ctx, to, ref, sig.Emoji)
 	case chat.SignalTitle:
 		return s.out.rename(ctx, to, sig.Text)
@@ -78,7 +82,7 @@ func (s *signaller) react(ctx context.Context, to chat.Place, ref chat.Ref, emoj
 	off := s.noReact[to.Chat]
 	s.mu.Unlock()
 	if off {
-		return nil
+		return chat.E(chat.Unsupported, "this chat takes no reactions", nil)
 	}
 	d := newDraft(to, chat.Part{})
 	if ref.Chat != "" {

@@ -115,7 +115,7 @@ func (a *Adapter) Render(r chat.Reply) []chat.Part {
 		f = nil
 	}
 	return []chat.Part{{
-		Text: r.Markdown, Format: f, Buttons: r.Buttons,
+		Text: r.Markdown, Format: f, Buttons: pressed(r.Buttons),
 		ReplyTo: r.ReplyTo, Silent: r.Silent, File: r.File,
 	}}
 }

@@ -30,6 +30,9 @@ type chatState struct {
 	kicked   bool
 	migrated int64
 	started  bool
+
+	restricted bool     // only some reactions are allowed
+	reactions  []string // these
 }
 
 type topic struct{ closed, deleted bool }

@@ -117,6 +117,9 @@ func (r request) buttons() ([][]Button, *refusal) {
 			case len(x.Data) > 64:
 				return nil, bad("BUTTON_DATA_INVALID")
 			}
+			if no := r.copyButton(x); no != nil {
+				return nil, no
+			}
 		}
 	}
 	return m.Rows, nil
@@ -319,7 +322,7 @@ func (r request) react() (any, *refusal) {
 		return nil, bad("REACTIONS_TOO_MANY")
 	}
 	for _, one := range rs {
-		if s.on(RuleReaction) && !strings.Contains(allowedReactions, " "+one.Emoji+" ") {
+		if !r.allowed(c, one.Emoji) {
 			return nil, bad("REACTION_INVALID")
 		}
 		m.Reaction = one.Emoji

@@ -43,6 +43,7 @@ const (
 	RulePhoto     Rule = "photo"      // a photo is an image of at most 10 MB and sane sides
 	RuleEqual     Rule = "equal"      // few large uploads of exactly the same size at a time
 	RuleFileRight Rule = "file-right" // a chat may forbid files
+	RuleCopy      Rule = "copy"       // clipboard buttons of 1 to 256 characters that do nothing else
 )
 
 // Rules lists every rule.
@@ -50,7 +51,7 @@ func Rules() []Rule {
 	return []Rule{RuleLength, RuleEmpty, RuleEntities, RuleParse, RuleSame, RuleEditable, RuleExists, RuleChat, RuleThread,
 		RuleReply, RuleButtons, RuleQuery, RuleReaction, RuleRate, RulePoll, RuleWebhook, RuleCommands, RuleCaption, RuleFile,
 		RuleMigrated, RuleBlocked, RuleTextEdit, RuleFileName, RuleMethod, RuleLink,
-		RuleHook, RuleScope, RuleAge, RulePhoto, RuleEqual, RuleFileRight}
+		RuleHook, RuleScope, RuleAge, RulePhoto, RuleEqual, RuleFileRight, RuleCopy}
 }
 
 // rulebook knows which rules are in force.

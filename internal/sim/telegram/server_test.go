@@ -262,6 +262,11 @@ var violations = map[Rule]struct {
 		}
 		return reply{OK: true}
 	}},
+	RuleCopy: {"BUTTON_COPY_TEXT_INVALID", func(t *testing.T, s *Server) reply {
+		return call(t, s, "sendMessage", "chat_id", alice, "text", "copy this", "reply_markup", map[string]any{
+			"inline_keyboard": [][]map[string]any{{{"text": "Copy", "copy_text": map[string]string{"text": strings.Repeat("x", 257)}}}},
+		})
+	}},
 	RuleMethod: {"Not Found: method not found", func(t *testing.T, s *Server) reply {
 		return call(t, s, "sendRichMessage", "chat_id", alice)
 	}},

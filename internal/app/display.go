@@ -1,0 +1,29 @@
+package app
+
+import (
+	"log/slog"
+	"strconv"
+
+	"cligate/internal/chat"
+	"cligate/internal/command"
+	"cligate/internal/config"
+	"cligate/internal/turn"
+)
+
+// What the configuration says about what people see, as the stations want it.
+
+func verbosity(cfg config.Config) chat.Verbosity {
+	return chat.Verbosity(strconv.Itoa(cfg.Display.Verbosity))
+}
+
+func footer(cfg config.Config) []turn.FooterItem {
+	var out []turn.FooterItem
+	for _, item := range cfg.Display.Figures() {
+		out = append(out, turn.FooterItem(item))
+	}
+	return out
+}
+
+func commands(cfg config.Config, log *slog.Logger) command.Config {
+	return command.Config{Workspaces: workspaces(cfg), Verbosity: verbosity(cfg), Log: log}
+}
