@@ -200,7 +200,7 @@ func (a *App) assemble(ctx context.Context) error {
 		Signals: c.voice, Files: fetches(cfg.Files.Get, out),
 	}, router.Config{
 		Agent: a.agent, Lang: cfg.Language, Burst: cfg.BurstWindow, Album: cfg.AlbumWindow, Age: cfg.MessageAge,
-		QueueMax: cfg.QueueMax, Notices: router.Notices(cfg.QueueNotice), Commands: commands(cfg, a.log), Log: a.log,
+		QueueMax: cfg.QueueMax, Notices: router.Notices(cfg.QueueNotice), Commands: commands(cfg, adapters, a.log), Log: a.log,
 	})
 	if err != nil {
 		return err

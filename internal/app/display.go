@@ -7,6 +7,7 @@ import (
 	"cligate/internal/chat"
 	"cligate/internal/command"
 	"cligate/internal/config"
+	"cligate/internal/platform"
 	"cligate/internal/turn"
 )
 
@@ -24,6 +25,16 @@ func footer(cfg config.Config) []turn.FooterItem {
 	return out
 }
 
-func commands(cfg config.Config, log *slog.Logger) command.Config {
-	return command.Config{Workspaces: workspaces(cfg), Verbosity: verbosity(cfg), Log: log}
+func commands(cfg config.Config, adapters map[string]platform.Adapter, log *slog.Logger) command.Config {
+	return command.Config{Workspaces: workspaces(cfg), Verbosity: verbosity(cfg), Rich: documents(adapters), Log: log}
+}
+
+// documents says which accounts show answers as documents.
+func documents(adapters map[string]platform.Adapter) func(account string) chat.Choice {
+	return func(account string) chat.Choice {
+		if a, ok := adapters[account]; ok {
+			return a.Traits().Rich
+		}
+		return ""
+	}
 }

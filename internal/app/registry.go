@@ -199,7 +199,7 @@ func openBots(cfg config.Config, n botNeeds, log *slog.Logger) ([]bot, error) {
 
 func openTelegram(account string, c config.Telegram, lang string, n botNeeds, log *slog.Logger) (bot, error) {
 	cfg := telegram.Config{
-		Account: account, Token: c.Token, APIURL: c.APIURL, Proxy: c.Proxy, PollTimeout: c.PollTimeout, Unpaced: c.Unpaced,
+		Account: account, Token: c.Token, APIURL: c.APIURL, Proxy: c.Proxy, PollTimeout: c.PollTimeout, Unpaced: c.Unpaced, Rich: c.Rich,
 		RemoveWebhook: c.RemoveWebhook, Lang: lang, Files: n.spool,
 		Alarm: func(detail string, speaks bool) { n.alarm(account, detail, speaks) },
 	}

@@ -16,7 +16,8 @@ type Conversation struct {
 	Effort    string // wanted reasoning effort; empty = the agent's default
 	Lang      string // en, zh; empty = the person's
 	Verbosity Verbosity
-	Previous  int64 // the session that was current before the last replacement, for Undo
+	Rich      Choice // answers as documents, where the service has a form for that
+	Previous  int64  // the session that was current before the last replacement, for Undo
 }
 
 // SessionState is the life of a session.

@@ -17,6 +17,27 @@ const (
 	ReplyFile     ReplyKind = "file"     // File, with Markdown as its caption
 )
 
+// Choice is a person's wish for something that is on or off; empty = the
+// configured default.
+type Choice string
+
+// Choices.
+const (
+	ChoiceOn  Choice = "on"
+	ChoiceOff Choice = "off"
+)
+
+// Or is what c comes to where the default is def.
+func (c Choice) Or(def bool) bool {
+	switch c {
+	case ChoiceOn:
+		return true
+	case ChoiceOff:
+		return false
+	}
+	return def
+}
+
 // Reply is one thing to say, before it is split and formatted for a platform.
 type Reply struct {
 	Kind     ReplyKind
@@ -26,6 +47,7 @@ type Reply struct {
 	Buttons  [][]Button // rows; on the last part only
 	ReplyTo  Ref        // on the first part only
 	Silent   bool       // no notification
+	Rich     Choice     // an answer may be shown as a document, where the service has a form for that
 	File     *OutFile   // sent as a message of its own
 }
 

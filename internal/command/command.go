@@ -28,7 +28,10 @@ type Workspace struct {
 type Config struct {
 	Workspaces []Workspace    // in the order in which they are offered; the first one is the default
 	Verbosity  chat.Verbosity // of conversations that chose none; empty = the usual
-	Log        *slog.Logger
+	// Rich is whether an account's service shows answers as documents where a
+	// conversation does not say; empty = it has no form for that. nil = none has.
+	Rich func(account string) chat.Choice
+	Log  *slog.Logger
 }
 
 // Validate reports what is wrong with c.
@@ -111,6 +114,7 @@ func table() []spec {
 		{name: "effort", verb: "effort", least: chat.RoleMember, run: effortSetting().run},
 		{name: "mode", verb: "mode", least: chat.RoleMember, run: modeSetting().run},
 		{name: "verbosity", verb: "verbosity", least: chat.RoleMember, run: verbosity},
+		{name: "rich", verb: "rich", least: chat.RoleMember, run: rich},
 		{name: "plan", least: chat.RoleMember, run: plan},
 		{name: "compact", verb: "compact", least: chat.RoleMember, run: compact},
 		{name: "workspace", verb: "ws", least: chat.RoleMember, run: workspace},

@@ -120,6 +120,7 @@ type Telegram struct {
 	Owners      []string      `mapstructure:"owners"`
 	PollTimeout time.Duration `mapstructure:"poll_timeout"`
 	Unpaced     bool          `mapstructure:"unpaced"` // send as fast as the server takes it
+	Rich        bool          `mapstructure:"rich"`    // answers may be rich messages unless a chat says otherwise
 
 	Mode              string `mapstructure:"mode"`         // polling, webhook
 	WebhookURL        string `mapstructure:"webhook_url"`  // what Telegram calls

@@ -69,6 +69,9 @@ type Traits struct {
 	Typing  bool
 	React   bool
 	Local   bool // no network between us and the reader: no pacing needed
+	// Rich is whether answers are shown as documents (chat.Reply.Rich) where the
+	// reply does not say; empty = there is no such form.
+	Rich    chat.Choice
 	Settles bool // Send can settle an unsure post (chat.Out.Unsure)
 	// MaxUpload is the size of the largest file that can be sent, in bytes; 0 =
 	// no limit.

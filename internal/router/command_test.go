@@ -290,3 +290,36 @@ func TestHelpListsWhatOneMayDo(t *testing.T) {
 		h.told("id 1", "owner")
 	})
 }
+
+func TestAChatChoosesTheFormOfItsAnswers(t *testing.T) {
+	usual := func(s *setup) {
+		s.cfg.Commands.Rich = func(account string) chat.Choice { return map[string]chat.Choice{"bot": chat.ChoiceOff}[account] }
+	}
+	play(t, usual, func(t *testing.T, h *house) {
+		h.say("/rich")
+		h.told("plain messages", "Above is a sample")
+		h.heard("| File | Lines |") // the sample goes ahead
+		h.say("/rich on")
+		h.told("shown as documents", "Above is a sample")
+		if c := h.conv(); c.Rich != chat.ChoiceOn {
+			t.Errorf("rich is %q", c.Rich)
+		}
+		h.press(chat.Ref{}, "rich:off")
+		if c := h.conv(); c.Rich != chat.ChoiceOff {
+			t.Errorf("rich is %q after Off", c.Rich)
+		}
+		h.say("/rich maybe")
+		h.told("/rich –")
+		h.say("/rich default")
+		if c := h.conv(); c.Rich != "" {
+			t.Errorf("rich is %q after default", c.Rich)
+		}
+	})
+}
+
+func TestAServiceWithOneFormSaysSo(t *testing.T) {
+	play(t, nil, func(_ *testing.T, h *house) {
+		h.say("/rich on")
+		h.told("one form of answers only")
+	})
+}

@@ -7,11 +7,11 @@ import (
 	"cligate/internal/chat"
 )
 
-const conversationCols = `id, session, agent, workspace, model, mode, effort, lang, verbosity, previous FROM conversation`
+const conversationCols = `id, session, agent, workspace, model, mode, effort, lang, verbosity, rich, previous FROM conversation`
 
 func scanConversation(r row) (chat.Conversation, error) {
 	var c chat.Conversation
-	err := r.Scan(&c.ID, &c.Session, &c.Agent, &c.Workspace, &c.Model, &c.Mode, &c.Effort, &c.Lang, &c.Verbosity, &c.Previous)
+	err := r.Scan(&c.ID, &c.Session, &c.Agent, &c.Workspace, &c.Model, &c.Mode, &c.Effort, &c.Lang, &c.Verbosity, &c.Rich, &c.Previous)
 	return c, err
 }
 
@@ -35,8 +35,8 @@ func (v Sessions) ConversationByID(ctx context.Context, id int64) (c chat.Conver
 // Set is described at router.Conversations.
 func (v Sessions) Set(ctx context.Context, c chat.Conversation) error {
 	return v.write(ctx, func(ctx context.Context, t *tx) error {
-		n, err := t.exec(ctx, `UPDATE conversation SET agent = ?, workspace = ?, model = ?, mode = ?, effort = ?, lang = ?, verbosity = ? WHERE id = ?`,
-			c.Agent, c.Workspace, c.Model, c.Mode, c.Effort, c.Lang, c.Verbosity, c.ID)
+		n, err := t.exec(ctx, `UPDATE conversation SET agent = ?, workspace = ?, model = ?, mode = ?, effort = ?, lang = ?, verbosity = ?, rich = ? WHERE id = ?`,
+			c.Agent, c.Workspace, c.Model, c.Mode, c.Effort, c.Lang, c.Verbosity, c.Rich, c.ID)
 		if err != nil {
 			return fmt.Errorf("set conversation %d: %w", c.ID, err)
 		}

@@ -34,13 +34,13 @@ func TestReturningToASessionTakesItsAgentAndWorkspace(t *testing.T) {
 	m := l.say(1)[0]
 	first := l.session(m)
 	second := l.session(m)
-	must(t, l.Sessions().Set(ctx, chat.Conversation{ID: m.Conversation, Agent: "codex", Workspace: "/v", Model: "x", Lang: "zh"}))
+	must(t, l.Sessions().Set(ctx, chat.Conversation{ID: m.Conversation, Agent: "codex", Workspace: "/v", Model: "x", Lang: "zh", Rich: chat.ChoiceOn}))
 	used := ok[chat.Session](t)(l.Sessions().UseSession(ctx, m.Conversation, first.ID))
 	if !used.UsedAt.After(first.UsedAt) {
 		t.Error("use is not noted")
 	}
 	want := chat.Conversation{
-		ID: m.Conversation, Session: first.ID, Previous: second.ID, Agent: "demo", Workspace: "/w", Model: "x", Lang: "zh",
+		ID: m.Conversation, Session: first.ID, Previous: second.ID, Agent: "demo", Workspace: "/w", Model: "x", Lang: "zh", Rich: chat.ChoiceOn,
 	}
 	c := ok[chat.Conversation](t)(l.Sessions().ConversationByID(ctx, m.Conversation))
 	if c != want || !used.Serves(c) {

@@ -51,7 +51,9 @@ func (r *Runner) prepare(ctx context.Context, t chat.Turn) (*run, error) {
 			c, err = r.books.Threads.ConversationByID(ctx, t.Conversation)
 		}
 		if err == nil {
-			return r.newRun(ctx, t, s, c), nil
+			n := r.newRun(ctx, t, s, c)
+			n.words.rich = c.Rich
+			return n, nil
 		}
 		if ctx.Err() == nil {
 			r.cfg.Log.WarnContext(ctx, "turn not readable yet", "turn", t.ID, "err", err)

@@ -22,6 +22,7 @@ type words struct {
 	agent string // its name for people
 	can   func(a worker.Ability) bool
 	lang  string
+	rich  chat.Choice // the form of what the agent says
 }
 
 func (r *Runner) words(t chat.Turn, agent, lang string) words {
@@ -54,7 +55,7 @@ func (w words) said(text, mark string) chat.Reply {
 	if w.turn.Origin == chat.OriginAgent {
 		mark = strings.TrimSpace(i18n.T(w.lang, "turn.background") + " " + mark)
 	}
-	return chat.Reply{Kind: chat.ReplyAnswer, Markdown: text, Footer: mark}
+	return chat.Reply{Kind: chat.ReplyAnswer, Markdown: text, Footer: mark, Rich: w.rich}
 }
 
 func (w words) notice(text string, bs ...chat.Button) chat.Reply {

@@ -69,12 +69,12 @@ func Open(cfg Config, log *slog.Logger) (*Adapter, error) {
 	w := newWire(cfg)
 	l := &link{log: log, alarm: cfg.Alarm, now: time.Now, state: troubleStarting, lang: cfg.Lang}
 	c := &calm{ends: map[string]time.Time{}}
-	a := &Adapter{log: log, wire: w, link: l, form: &form{log: log}, unpaced: cfg.Unpaced}
+	a := &Adapter{log: log, wire: w, link: l, form: &form{log: log, rich: cfg.Rich}, unpaced: cfg.Unpaced}
 	a.upload = maxCloud
 	if cfg.APIURL != DefaultAPIURL {
 		a.upload = maxLocal
 	}
-	a.out = &courier{wire: w, log: log, calm: c, files: cfg.Files}
+	a.out = &courier{wire: w, log: log, calm: c, files: cfg.Files, plain: &classicOnly{}}
 	a.settle = &settler{out: a.out, log: log, bound: cfg.SettleBound, open: map[string]*sweep{}}
 	a.sign = &signaller{wire: w, out: a.out, calm: c, noReact: map[string]bool{},
 		muted: calm{ends: map[string]time.Time{}}}
@@ -207,8 +207,12 @@ func (a *Adapter) Traits() platform.Traits {
 		MaxUpload:          a.upload,
 		Topics:             true,
 		Overhears:          a.link.overhears(),
+		Rich:               chat.ChoiceOff,
 		ProgressEvery:      1600 * time.Millisecond,
 		ProgressEveryGroup: 6 * time.Second,
+	}
+	if a.form.rich {
+		t.Rich = chat.ChoiceOn
 	}
 	if !a.unpaced {
 		t.PerChat = platform.Rate{Every: time.Second, Burst: 2}

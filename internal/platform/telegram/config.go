@@ -31,6 +31,7 @@ type Config struct {
 	PollGrace   time.Duration // how much longer we wait before the connection counts as dead; default 15 s
 	SendTimeout time.Duration // one call that is no poll, without the time for a file; default 30 s
 	SettleBound int           // message ids looked at to settle a doubtful send; default 20
+	Rich        bool          // answers may be rich messages where a conversation does not say
 	Unpaced     bool          // the server has no limits of its own, so that we need no budget
 
 	// Webhook makes Telegram deliver; the zero one means that we poll.

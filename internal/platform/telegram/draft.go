@@ -24,13 +24,15 @@ type draft struct {
 	thread string
 	direct bool
 	part   chat.Part
-	files  platform.Files // where the part's file lies, if not in the row
+	files  platform.Files  // where the part's file lies, if not in the row
+	rich   json.RawMessage // the other form of part, nil when there is none
 }
 
 // newDraft addresses a part. The General topic of a group has no thread id on
 // the way out; its number 1 is refused there.
 func newDraft(p chat.Place, part chat.Part) draft {
 	d := draft{chat: p.Chat, thread: p.Thread, direct: p.Direct, part: part}
+	d.part.Format, d.rich = opened(part)
 	if d.thread == general && !p.Direct {
 		d.thread = ""
 	}
@@ -53,6 +55,10 @@ func (d draft) post() request {
 		method, file := d.attach(*f)
 		return request{method: method, params: p, file: file}
 	}
+	if d.rich != nil {
+		p["rich_message"] = string(d.rich)
+		return request{method: "sendRichMessage", params: p}
+	}
 	d.words(p, "text")
 	return request{method: "sendMessage", params: p}
 }
@@ -65,6 +71,10 @@ func (d draft) edit(id string, caption bool) request {
 	if caption {
 		d.words(p, "caption")
 		return request{method: "editMessageCaption", params: p}
+	}
+	if d.rich != nil {
+		p["rich_message"] = string(d.rich)
+		return request{method: "editMessageText", params: p}
 	}
 	d.words(p, "text")
 	return request{method: "editMessageText", params: p}
@@ -140,7 +150,7 @@ func copyable(s string) bool {
 // hold.
 func (d draft) asFile() draft {
 	d.part.File = &chat.OutFile{Name: "message.md", Body: []byte(d.part.Text)}
-	d.part.Text, d.part.Format = "", json.RawMessage(nil)
+	d.part.Text, d.part.Format, d.rich = "", nil, nil
 	return d
 }
 

@@ -25,7 +25,10 @@ const (
 
 // form turns replies into parts: plain text with explicit entities, cleaned as
 // the service would clean it, so that equal texts compare equal.
-type form struct{ log *slog.Logger }
+type form struct {
+	log  *slog.Logger
+	rich bool // where a reply does not say
+}
 
 func (f *form) render(r chat.Reply) []chat.Part {
 	if r.Kind == chat.ReplyFile && r.File != nil {
@@ -36,11 +39,13 @@ func (f *form) render(r chat.Reply) []chat.Part {
 	tame.blocks(blocks)
 	footer := strings.TrimSpace(clean(r.Footer))
 	var parts []chat.Part
+	var docs []doc
 	for _, bs := range render.Split(blocks, render.Limits{Units: targetText, Entities: targetEntities}) {
 		if p, ok := part(render.Flatten(bs)); ok {
-			parts = append(parts, p)
+			parts, docs = append(parts, p), append(docs, doc{bs, p.Text})
 		}
 	}
+	rich := r.Kind == chat.ReplyAnswer && r.Rich.Or(f.rich) && worthRich(blocks, len(parts))
 	if len(r.Details) > 0 {
 		parts = folded(parts, r.Details, footer)
 	}
@@ -48,6 +53,11 @@ func (f *form) render(r chat.Reply) []chat.Part {
 		parts = shorten(parts[0], document(blocks, r.Markdown, footer), footer)
 	} else {
 		parts = f.foot(parts, footer)
+	}
+	for i := range parts {
+		if rich && i < len(docs) && parts[i].File == nil {
+			parts[i] = docs[i].enrich(parts[i])
+		}
 	}
 	if r.File != nil {
 		parts = append(parts, chat.Part{File: r.File})

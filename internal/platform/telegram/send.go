@@ -18,6 +18,7 @@ type courier struct {
 	log   *slog.Logger
 	calm  *calm
 	files platform.Files // nil = every file is in its row
+	plain *classicOnly
 }
 
 // send carries one outbox row out.
@@ -46,6 +47,9 @@ func (s *courier) address(o chat.Out) (draft, error) {
 	}
 	d := newDraft(o.Place, o.Part)
 	d.files = s.files
+	if s.plain.is() {
+		d.rich = nil
+	}
 	return d, nil
 }
 
@@ -90,6 +94,9 @@ func (s *courier) posted(ctx context.Context, d draft, m message) (chat.Ref, err
 
 // mend returns the form of d to try next after err, if there is one.
 func (s *courier) mend(ctx context.Context, d draft, err error) (draft, bool) {
+	if simpler, ok := s.classic(ctx, d, err); ok {
+		return simpler, true
+	}
 	a, why := judge(err, true)
 	switch {
 	case a == actBare && len(d.part.Buttons) > 0:
@@ -130,6 +137,10 @@ func (s *courier) edit(ctx context.Context, d draft, target chat.Ref) (chat.Ref,
 		_, err := s.wire.call(ctx, d.edit(target.ID, caption))
 		if err == nil {
 			return target, nil
+		}
+		if simpler, ok := s.classic(ctx, d, err); ok {
+			d = simpler
+			continue
 		}
 		a, _ := judge(err, false)
 		var r *refusal

@@ -143,6 +143,10 @@ func (s *settler) look(ctx context.Context, d *draft, w *sweep, id int64) (bool,
 			}
 			return false, nil
 		}
+		if simpler, ok := s.out.classic(ctx, *d, err); ok {
+			*d = simpler // as it was done when it was posted
+			continue
+		}
 		a, _ := judge(err, false)
 		switch a {
 		case actDone:

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -46,6 +47,7 @@ type Message struct {
 	From     int64
 	Text     string
 	Entities []entity
+	Rich     *Rich    // nil for a classic message
 	Found    []entity // what the service made of words by itself
 	Buttons  [][]Button
 	ReplyTo  int64
@@ -235,10 +237,12 @@ func messageJSON(s *Server, b *bot, m *Message) map[string]any {
 		if m.Text != "" {
 			out["caption"] = m.Text
 		}
+	} else if m.Rich != nil {
+		out["rich_message"] = json.RawMessage(m.Rich.Raw)
 	} else {
 		out["text"] = m.Text
 	}
-	if len(m.Entities) > 0 {
+	if len(m.Entities) > 0 && m.Rich == nil {
 		out["entities"] = m.Entities
 	}
 	if m.Thread != 0 {

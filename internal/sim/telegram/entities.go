@@ -184,7 +184,7 @@ func units(s string) int { return len(utf16.Encode([]rune(s))) }
 
 // find notes what the service makes of the words of m.
 func (s *Server) find(m *Message) {
-	if m.Found = nil; s.on(RuleFound) && m.FromBot {
+	if m.Found = nil; s.on(RuleFound) && m.FromBot && m.Rich == nil {
 		m.Found = found(m.Text, m.Entities)
 	}
 }

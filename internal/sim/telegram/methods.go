@@ -23,6 +23,8 @@ func (r request) dispatch(method string) (any, *refusal) {
 	switch method {
 	case "sendMessage":
 		return r.sendMessage()
+	case "sendRichMessage":
+		return r.sendRich()
 	case "sendDocument":
 		return r.sendFile("document", "sendDocument")
 	case "sendPhoto":
@@ -204,8 +206,15 @@ func (r request) edit(field, entField string, limit int) (any, *refusal) {
 	case field == "text" && m.File != "" && s.on(RuleTextEdit):
 		return nil, bad("there is no text in the message to edit")
 	}
-	t := body{m.Text, m.Entities}
-	if field != "" {
+	t, rich := body{m.Text, m.Entities}, (*Rich)(nil)
+	switch {
+	case field == "": // the buttons only
+		rich = m.Rich
+	case field == "text" && p.str("rich_message") != "" && !s.noRich:
+		if t, rich, no = r.readRich(); no != nil {
+			return nil, no
+		}
+	default:
 		if t, no = r.readBody(field, entField, limit); no != nil {
 			return nil, no
 		}
@@ -217,13 +226,13 @@ func (r request) edit(field, entField string, limit int) (any, *refusal) {
 	if no != nil {
 		return nil, no
 	}
-	if sameBody(t, body{m.Text, m.Entities}) && sameButtons(rows, m.Buttons) && s.on(RuleSame) {
+	if sameBody(t, body{m.Text, m.Entities}) && sameRich(rich, m.Rich) && sameButtons(rows, m.Buttons) && s.on(RuleSame) {
 		return nil, bad("message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message")
 	}
 	if no := r.rate(c, "edit"); no != nil {
 		return nil, no
 	}
-	m.Text, m.Entities, m.Buttons = t.text, t.entities, rows
+	m.Text, m.Entities, m.Rich, m.Buttons = t.text, t.entities, rich, rows
 	s.find(m)
 	m.History = append(m.History, t.text)
 	r.call.Message, r.call.Text = m.ID, m.Text

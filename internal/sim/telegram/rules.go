@@ -50,7 +50,7 @@ const (
 func Rules() []Rule {
 	return []Rule{RuleLength, RuleEmpty, RuleEntities, RuleParse, RuleSame, RuleEditable, RuleExists, RuleChat, RuleThread,
 		RuleReply, RuleButtons, RuleQuery, RuleReaction, RuleRate, RulePoll, RuleWebhook, RuleCommands, RuleCaption, RuleFile,
-		RuleMigrated, RuleBlocked, RuleTextEdit, RuleFileName, RuleMethod, RuleLink,
+		RuleMigrated, RuleBlocked, RuleTextEdit, RuleFileName, RuleMethod, RuleLink, RuleRich,
 		RuleHook, RuleScope, RuleAge, RulePhoto, RuleEqual, RuleFileRight, RuleCopy}
 }
 

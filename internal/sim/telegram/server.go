@@ -39,6 +39,7 @@ type Server struct {
 	bots    map[string]*bot
 	chats   map[int64]*chatState
 	closing bool
+	noRich  bool // an older server: no rich messages
 	life    context.Context
 	end     context.CancelFunc
 	cloud   bool

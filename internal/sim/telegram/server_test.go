@@ -267,8 +267,11 @@ var violations = map[Rule]struct {
 			"inline_keyboard": [][]map[string]any{{{"text": "Copy", "copy_text": map[string]string{"text": strings.Repeat("x", 257)}}}},
 		})
 	}},
+	RuleRich: {"can't find field \"cells\"", func(t *testing.T, s *Server) reply {
+		return call(t, s, "sendRichMessage", "chat_id", alice, "rich_message", `{"blocks":[{"type":"table"}]}`)
+	}},
 	RuleMethod: {"Not Found: method not found", func(t *testing.T, s *Server) reply {
-		return call(t, s, "sendRichMessage", "chat_id", alice)
+		return call(t, s, "sendChecklist", "chat_id", alice)
 	}},
 }
 
