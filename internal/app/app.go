@@ -20,6 +20,7 @@ import (
 	"cligate/internal/command"
 	"cligate/internal/config"
 	"cligate/internal/files"
+	"cligate/internal/inbox"
 	"cligate/internal/platform"
 	"cligate/internal/platform/telegram"
 	webchat "cligate/internal/platform/web"
@@ -68,6 +69,7 @@ type core struct {
 	sessions *session.Manager
 	turns    *turn.Runner
 	voice    *reply.Voice
+	inbox    *inbox.Keeper
 	gate     *receive.Gate
 	router   *router.Router
 }
@@ -171,6 +173,10 @@ func (a *App) assemble(ctx context.Context) error {
 		return err
 	}
 	out := a.outgoing(adapters)
+	keeper, err := a.openInbox(adapters)
+	if err != nil {
+		return err
+	}
 	board := &turn.Board{}
 	c.turns = turn.New(turn.Books{
 		Ledger: db.Runs(), Recovery: db.Runs(), Asks: db.Asks(), Threads: db.Sessions(), History: db.History(), Outbox: db.Outbox(),
@@ -188,7 +194,7 @@ func (a *App) assemble(ctx context.Context) error {
 			c.router.Lanes().Ended(t)
 			a.memory.touch()
 		},
-		Log: a.log,
+		Incoming: incoming{keeper}, Log: a.log,
 	})
 	clicks := receive.NewClicks(db.Asks(), board, a.log)
 	c.router, err = router.New(ctx, router.Deps{

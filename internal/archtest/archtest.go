@@ -33,6 +33,8 @@ var ours = map[string][]string{
 	"reply":    {"platform", "render"},
 	"store":    {"migrations"},
 	"web":      {"web/api"},
+	"inbox":    {"folder"},
+	"speech":   {"worker/proc"},
 
 	"web/api":               {},
 	"web/client":            {"web/api"},

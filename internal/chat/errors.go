@@ -38,11 +38,12 @@ const (
 	Protocol     Code = "protocol"     // the agent speaks nonsense
 	StartTimeout Code = "start_timeout"
 	LoadTimeout  Code = "load_timeout"
-	AgentError   Code = "agent_error" // the agent reported a failure of another kind
-	Unsupported  Code = "unsupported" // this agent or platform cannot do that
-	TooOld       Code = "too_old"     // the agent's version lacks what is needed; Detail says which is needed
-	Unasked      Code = "unasked"     // the agent would act without asking, and the operator did not allow that
-	OverBudget   Code = "over_budget" // an operator's limit of tokens or money; Detail says which
+	AgentError   Code = "agent_error"  // the agent reported a failure of another kind
+	Unsupported  Code = "unsupported"  // this agent or platform cannot do that
+	TooOld       Code = "too_old"      // the agent's version lacks what is needed; Detail says which is needed
+	Unasked      Code = "unasked"      // the agent would act without asking, and the operator did not allow that
+	Nothing      Code = "nothing_left" // of a message nothing is left that an agent could work on
+	OverBudget   Code = "over_budget"  // an operator's limit of tokens or money; Detail says which
 )
 
 // Codes of a platform's Send: what the error obliges the sender to do.

@@ -1,6 +1,9 @@
 package chat
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // MessageKind says what happened on the platform.
 type MessageKind string
@@ -13,6 +16,9 @@ const (
 	KindRecall MessageKind = "recall" // an earlier message was withdrawn by its author
 	KindJoined MessageKind = "joined" // the bot can talk in this place (again)
 	KindLeft   MessageKind = "left"   // the bot cannot talk in this place any more
+	// KindGesture is a sign that somebody put on a message: Ref names the
+	// message, Data the Gesture.
+	KindGesture MessageKind = "gesture"
 
 	// What happened to a place, whoever did it. These are never stored.
 	KindRenamed  MessageKind = "renamed"  // its topic is called Place.Title now
@@ -26,7 +32,7 @@ func (k MessageKind) Fact() bool {
 	switch k {
 	case KindJoined, KindLeft, KindRenamed, KindReopened, KindMoved:
 		return true
-	case KindText, KindEdit, KindClick, KindRecall:
+	case KindText, KindEdit, KindClick, KindRecall, KindGesture:
 	}
 	return false
 }
@@ -41,7 +47,8 @@ type Message struct {
 	Sender Person
 	Ref    Ref    // the message itself; for a click, the message that carried the button
 	Reply  Ref    // the message it replies to, zero when none
-	Quote  string // foreign text it quotes or forwards; data, never a command
+	Quote  string // foreign or earlier text that it quotes, forwards or replies to; data, never a command
+	Source Source // whose text that is
 	// Text is the sender's own text. The adapter has removed mentions of the
 	// bot and has normalised "/cmd@bot" to "/cmd"; commands of other bots never
 	// become messages.
@@ -55,7 +62,10 @@ type Message struct {
 	Moved *Place    `json:",omitempty"`
 	Group string    // companions of one send action share it (album id)
 	Files []FileRef // attachments, not yet fetched
-	Data  string    // a click's button data
+	// Unread is a kind of content that cannot be put into words or files; empty
+	// when there is none.
+	Unread string `json:",omitempty"`
+	Data   string // a click's button data
 	// Pairing is the code of a pairing link or command; handled before the
 	// access gate, never stored.
 	Pairing string
@@ -63,14 +73,55 @@ type Message struct {
 	Raw     []byte // the platform's own form, kept with the row
 }
 
+// Said is what its author said, in writing or aloud.
+func (m Message) Said() string {
+	said := m.Text
+	for _, f := range m.Files {
+		if f.Heard != "" {
+			said = strings.TrimPrefix(said+"\n"+f.Heard, "\n")
+		}
+	}
+	return said
+}
+
+// Gesture is what a sign on a message means.
+type Gesture string
+
+// Gestures.
+const (
+	GestureNow    Gesture = "now"    // give the waiting message to the running turn
+	GestureRemove Gesture = "remove" // take the waiting message back
+)
+
+// Media says what a service calls an attachment.
+type Media string
+
+// Kinds of media.
+const (
+	MediaPhoto    Media = "photo"
+	MediaDocument Media = "document"
+	MediaVoice    Media = "voice" // spoken to the bot
+	MediaAudio    Media = "audio" // music, a recording
+	MediaVideo    Media = "video"
+)
+
 // FileRef is an attachment on the platform.
 type FileRef struct {
-	ID   string `json:"id"`
-	Name string `json:"name,omitempty"`
-	MIME string `json:"mime,omitempty"`
-	Kind string `json:"kind,omitempty"` // photo, document, voice, audio, video, sticker
-	Size int64  `json:"size,omitempty"` // bytes, 0 when unknown
-	Path string `json:"path,omitempty"` // absolute, of the fetched file; empty until then
+	ID      string `json:"id"`
+	Name    string `json:"name,omitempty"`
+	MIME    string `json:"mime,omitempty"` // as the service says; of a fetched file, as its content says
+	Kind    Media  `json:"kind,omitempty"`
+	Size    int64  `json:"size,omitempty"`    // bytes, 0 when unknown
+	Seconds int    `json:"seconds,omitempty"` // how long it plays, 0 when unknown
+	Path    string `json:"path,omitempty"`    // absolute, of the fetched file; empty until then
+	Heard   string `json:"heard,omitempty"`   // the words of a voice message or a recording
+	Lost    string `json:"lost,omitempty"`    // why it cannot be had, for the agent; empty while that is not known
+}
+
+// Same reports whether two attachments are the same one: a service may give
+// out another id for it at any time.
+func (f FileRef) Same(g FileRef) bool {
+	return f.ID == g.ID || f.Kind == g.Kind && f.Name == g.Name && f.Size == g.Size && f.Seconds == g.Seconds
 }
 
 // InboundState is the life of a stored message. Which end a turn's messages

@@ -77,7 +77,8 @@ type Input struct {
 type Piece struct {
 	Inbound int64     `json:"inbound,omitempty"`
 	Speaker string    `json:"speaker,omitempty"` // set where several people share a session
-	Quote   string    `json:"quote,omitempty"`   // foreign text, marked as such in the prompt
+	Quote   string    `json:"quote,omitempty"`   // foreign or earlier text, marked as such in the prompt
+	Source  Source    `json:"source,omitzero"`   // whose text that is
 	Text    string    `json:"text,omitempty"`
 	Files   []FileRef `json:"files,omitempty"`
 }
@@ -92,26 +93,18 @@ func (in Input) Text() string {
 		parts = append(parts, in.Recap)
 	}
 	for _, p := range in.Pieces {
-		if p.Quote != "" {
-			parts = append(parts, "[quoted text]\n> "+strings.ReplaceAll(p.Quote, "\n", "\n> ")+"\n[end of quoted text]")
-		}
-		switch {
-		case p.Text == "":
-		case p.Speaker != "":
-			parts = append(parts, p.Speaker+": "+p.Text)
-		default:
-			parts = append(parts, p.Text)
-		}
+		parts = append(parts, p.said()...)
 	}
 	return strings.Join(parts, "\n\n")
 }
 
-// Fetched are the files that lie on this machine, in the order of the pieces.
+// Fetched are the files that lie on this machine, in the order of the pieces. A
+// voice message that was understood is words, and no file any more.
 func (in Input) Fetched() []FileRef {
 	var files []FileRef
 	for _, p := range in.Pieces {
 		for _, f := range p.Files {
-			if f.Path != "" {
+			if f.Path != "" && (f.Kind != MediaVoice || f.Heard == "") {
 				files = append(files, f)
 			}
 		}

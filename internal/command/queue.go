@@ -93,7 +93,11 @@ func summary(in chat.Input) string {
 			parts = append(parts, "> "+p.Quote)
 		}
 		for _, f := range p.Files {
-			parts = append(parts, "["+f.Kind+" "+f.Name+"]")
+			if f.Heard != "" {
+				parts = append(parts, f.Heard)
+				continue
+			}
+			parts = append(parts, "["+string(f.Kind)+" "+f.Name+"]")
 		}
 	}
 	return strings.Join(parts, " ")

@@ -34,6 +34,7 @@ func (c *Config) readSecrets() []string {
 	read("telegram.token", &c.Telegram.Token, c.Telegram.TokenFile)
 	read("telegram.proxy", &c.Telegram.Proxy, c.Telegram.ProxyFile)
 	read("telegram.webhook_secret", &c.Telegram.WebhookSecret, c.Telegram.WebhookSecretFile)
+	read("speech.key", &c.Speech.Key, c.Speech.KeyFile)
 	for i := range c.TelegramBots {
 		b := &c.TelegramBots[i]
 		at := fmt.Sprintf("telegram_bots[%d].", i)
@@ -103,6 +104,7 @@ func (c *Config) check() []string {
 	bad = append(bad, c.checkPaths()...)
 	bad = append(bad, c.checkTelegram()...)
 	bad = append(bad, c.checkAgents()...)
+	bad = append(bad, c.checkIncoming()...)
 	if c.Web.Addr != "off" {
 		_, port, err := net.SplitHostPort(c.Web.Addr)
 		if _, no := strconv.ParseUint(port, 10, 16); err != nil || no != nil {

@@ -41,6 +41,8 @@ type Config struct {
 	Budget    Budget    `mapstructure:"budget"`
 	Files     Files     `mapstructure:"files"`
 	Display   Display   `mapstructure:"display"`
+	Inbox     Inbox     `mapstructure:"inbox"`
+	Speech    Speech    `mapstructure:"speech"`
 
 	Log      Log      `mapstructure:"log"`
 	Web      Web      `mapstructure:"web"`
@@ -96,6 +98,27 @@ type Display struct {
 	// Footer is the figures below an answer, in this order; off alone = none.
 	Footer    []string `mapstructure:"footer"`
 	Reactions bool     `mapstructure:"reactions"` // show how a turn stands on the message that asked for it
+}
+
+// Inbox is where files that people send are kept, in a folder of the workspace.
+type Inbox struct {
+	FileMaxMB  int64         `mapstructure:"file_max_mb"`  // of one file; 0 = any
+	TotalMaxMB int64         `mapstructure:"total_max_mb"` // of one workspace; beyond it the oldest go; 0 = any
+	Keep       time.Duration `mapstructure:"keep"`         // 0 = for ever
+}
+
+// Speech says who turns voice messages into words: a program or a service.
+type Speech struct {
+	Command     []string      `mapstructure:"command"`          // program and arguments; {file} stands for the recording
+	Env         []string      `mapstructure:"env" secret:"env"` // of the program: NAME=value, or NAME to inherit
+	URL         string        `mapstructure:"url"`              // of a service that speaks OpenAI's transcription interface
+	Key         string        `mapstructure:"key" secret:"true"`
+	KeyFile     string        `mapstructure:"key_file"`
+	Model       string        `mapstructure:"model"`
+	Language    string        `mapstructure:"language"` // two letters; empty = found out
+	Timeout     time.Duration `mapstructure:"timeout"`  // for one recording
+	MaxSizeMB   int64         `mapstructure:"max_size_mb"`
+	MaxDuration time.Duration `mapstructure:"max_duration"`
 }
 
 // Log says what is logged and how.
@@ -223,6 +246,8 @@ func Default() Config {
 		Approvals:    Approvals{Always: true},
 		Files:        Files{Out: true, Get: true, Keep: 30 * 24 * time.Hour},
 		Display:      Display{Verbosity: 2, Footer: slices.Clone(footerItems), Reactions: true},
+		Inbox:        Inbox{FileMaxMB: 200, TotalMaxMB: 2000, Keep: 30 * 24 * time.Hour},
+		Speech:       Speech{Model: "whisper-1", Timeout: 3 * time.Minute, MaxSizeMB: 25, MaxDuration: 20 * time.Minute},
 		Log:          Log{Level: "info", Format: "text"},
 		Web:          Web{Addr: "127.0.0.1:8765"},
 		Telegram: Telegram{

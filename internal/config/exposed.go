@@ -38,7 +38,7 @@ func (c Config) exposed() []string {
 }
 
 func (c Config) secretFiles() []string {
-	all := []string{c.Telegram.TokenFile, c.Telegram.ProxyFile, c.Telegram.WebhookSecretFile}
+	all := []string{c.Telegram.TokenFile, c.Telegram.ProxyFile, c.Telegram.WebhookSecretFile, c.Speech.KeyFile}
 	for _, b := range c.TelegramBots {
 		all = append(all, b.TokenFile, b.ProxyFile, b.WebhookSecretFile)
 	}

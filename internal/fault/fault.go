@@ -32,4 +32,6 @@ const (
 	MigrationStep    Point = "migration-step"     // inside a migration
 	Checkpoint       Point = "checkpoint"         // before a checkpoint or backup ends
 	Draining         Point = "draining"           // after SIGTERM, while turns end
+	FileFetching     Point = "file-fetching"      // a file of a turn is wanted, nothing is there
+	FileFetched      Point = "file-fetched"       // it lies in the inbox, the ledger does not know
 )

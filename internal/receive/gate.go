@@ -189,6 +189,8 @@ func (g *Gate) admit(ctx context.Context, m chat.Message) (*principal, error) {
 		return nil, err
 	case m.Pairing != "":
 		return nil, g.pair(ctx, m, role)
+	case m.Kind == chat.KindGesture:
+		return g.gesture(ctx, m, role)
 	case role == chat.RoleNone:
 		return nil, g.stranger(ctx, m)
 	}
@@ -200,6 +202,27 @@ func (g *Gate) admit(ctx context.Context, m chat.Message) (*principal, error) {
 		return nil, err
 	}
 	return &principal{m: m, role: role, meant: meant}, nil
+}
+
+// gesture admits a sign on a message that is known. Which thread the message
+// belongs to the service does not say. A sign is no try to talk: whoever may
+// not is told nothing.
+func (g *Gate) gesture(ctx context.Context, m chat.Message, role chat.Role) (*principal, error) {
+	if !role.Covers(chat.RoleMember) || m.Ref.Zero() {
+		return nil, nil
+	}
+	p, err := g.Places.Where(ctx, m.Place.Account, m.Place.Chat, m.Ref.ID)
+	switch {
+	case chat.CodeOf(err) == chat.Missing:
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("find the place of a message: %w", err)
+	}
+	m.Place = p
+	if m.SentAt.IsZero() {
+		m.SentAt = time.Now()
+	}
+	return &principal{m: m, role: role}, nil
 }
 
 // role is what the sender may do in that account and chat.
@@ -219,12 +242,12 @@ func (g *Gate) role(ctx context.Context, m chat.Message) (chat.Role, error) {
 func (p *principal) stored() bool {
 	switch p.m.Kind {
 	case chat.KindText:
-		return p.meant && (p.m.Text != "" || p.m.Quote != "" || len(p.m.Files) > 0)
+		return p.meant && (p.m.Text != "" || p.m.Quote != "" || len(p.m.Files) > 0 || p.m.Unread != "")
 	case chat.KindEdit:
 		return p.meant
 	case chat.KindClick:
 		return wellFormed(p.m.Data)
-	case chat.KindRecall, chat.KindJoined, chat.KindLeft:
+	case chat.KindRecall, chat.KindJoined, chat.KindLeft, chat.KindGesture:
 		return true
 	case chat.KindRenamed, chat.KindReopened, chat.KindMoved:
 	}

@@ -31,7 +31,7 @@ func (c changes) edit(ctx context.Context, in chat.Inbound) error {
 	if old.ID != 0 {
 		return c.rewrite(ctx, in, old)
 	}
-	_, err = c.desk.Inbox.Revise(ctx, in.Place.ID, in.Ref.ID, in.Text)
+	_, err = c.desk.Inbox.Revise(ctx, in.Place.ID, in.Ref.ID, in.Message)
 	switch chat.CodeOf(err) {
 	case chat.CodeNone:
 		return c.end.settle(ctx, in, chat.InboundDone, chat.CodeNone)

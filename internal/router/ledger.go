@@ -17,10 +17,10 @@ type Inbox interface {
 	Settle(ctx context.Context, ids []int64, s chat.InboundState, reason chat.Code, outs []chat.Out) error
 	// Aged returns the messages of a place that are in state asked.
 	Aged(ctx context.Context, place int64) ([]chat.Inbound, error)
-	// Revise replaces the text of a queued turn's piece that came from the
-	// given platform message. chat.Missing: nothing queued came from it (it
-	// runs already, or is done).
-	Revise(ctx context.Context, place int64, msg, text string) (turn int64, err error)
+	// Revise replaces the words and files of a queued turn's piece that came
+	// from the given platform message by those of now. chat.Missing: nothing
+	// queued came from it (it runs already, or is done).
+	Revise(ctx context.Context, place int64, msg string, now chat.Message) (turn int64, err error)
 	// Recall removes a message's piece from its queued turn, and the turn when
 	// nothing is left. chat.Missing as for Revise.
 	Recall(ctx context.Context, place int64, msg string) (turn int64, err error)

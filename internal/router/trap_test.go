@@ -16,11 +16,11 @@ type trap struct {
 	fails  atomic.Int64 // so many Settles fail, as if the daemon had died before them
 }
 
-func (i *trap) Revise(ctx context.Context, place int64, msg, text string) (int64, error) {
-	if i.poison != "" && text == i.poison {
+func (i *trap) Revise(ctx context.Context, place int64, msg string, now chat.Message) (int64, error) {
+	if i.poison != "" && now.Text == i.poison {
 		panic("poison")
 	}
-	return i.Inbox.Revise(ctx, place, msg, text)
+	return i.Inbox.Revise(ctx, place, msg, now)
 }
 
 func (i *trap) Settle(ctx context.Context, ids []int64, s chat.InboundState, why chat.Code, outs []chat.Out) error {

@@ -24,7 +24,7 @@ func scanSaid(r row) (chat.Line, error) {
 	if err := b.open("inbound", l.Inbound, &m); err != nil {
 		return l, err
 	}
-	l.From, l.Text, l.Ref = m.Sender, m.Text, m.Ref
+	l.From, l.Text, l.Ref = m.Sender, m.Said(), m.Ref
 	return l, nil
 }
 

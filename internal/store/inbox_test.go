@@ -146,7 +146,7 @@ func TestEditReachesOnlyWhatIsQueued(t *testing.T) {
 	s := l.session(ms[0])
 	q := l.turn(s, ms...)
 	place := ms[0].Place.ID
-	if id := ok[int64](t)(l.Inbox().Revise(ctx, place, "2", "better")); id != q.ID {
+	if id := ok[int64](t)(l.Inbox().Revise(ctx, place, "2", chat.Message{Text: "better"})); id != q.ID {
 		t.Errorf("revised turn %d", id)
 	}
 	got := ok[chat.Turn](t)(l.Turns().TurnByID(ctx, q.ID))
@@ -170,8 +170,8 @@ func TestEditReachesOnlyWhatIsQueued(t *testing.T) {
 	}
 
 	_, q, _ = l.running(3)
-	_, err = l.Inbox().Revise(ctx, q.Place.ID, "3", "too late")
+	_, err = l.Inbox().Revise(ctx, q.Place.ID, "3", chat.Message{Text: "too late"})
 	wantCode(t, err, chat.Missing)
-	_, err = l.Inbox().Revise(ctx, q.Place.ID, "nothing", "x")
+	_, err = l.Inbox().Revise(ctx, q.Place.ID, "nothing", chat.Message{Text: "x"})
 	wantCode(t, err, chat.Missing)
 }

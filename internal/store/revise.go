@@ -9,8 +9,9 @@ import (
 )
 
 // Revise is described at router.Inbox. The stored message changes with its
-// piece, so that the history shows what was asked.
-func (v Inbox) Revise(ctx context.Context, place int64, msg, text string) (turn int64, err error) {
+// piece, so that the history shows what was asked. A file that stays keeps what
+// is known about it.
+func (v Inbox) Revise(ctx context.Context, place int64, msg string, now chat.Message) (turn int64, err error) {
 	err = v.write(ctx, func(ctx context.Context, t *tx) error {
 		in, q, err := queuedPiece(ctx, t, place, msg)
 		if err != nil {
@@ -18,16 +19,38 @@ func (v Inbox) Revise(ctx context.Context, place int64, msg, text string) (turn 
 		}
 		turn = q.ID
 		for i := range q.Input.Pieces {
-			if q.Input.Pieces[i].Inbound == in {
-				q.Input.Pieces[i].Text = text
+			if p := &q.Input.Pieces[i]; p.Inbound == in {
+				p.Text, p.Files = now.Text, revisedFiles(p.Files, now.Files)
 			}
 		}
 		if err := setInput(ctx, t, q.ID, q.Input); err != nil {
 			return err
 		}
-		return setText(ctx, t, in, text)
+		return reviseMessage(ctx, t, in, func(m *chat.Message) {
+			m.Text, m.Files = now.Text, revisedFiles(m.Files, now.Files)
+		})
 	})
 	return turn, err
+}
+
+// revisedFiles are the files of a message after an edit. An edit of the words
+// does not mention what came with a reply, and takes nothing away.
+func revisedFiles(old, now []chat.FileRef) []chat.FileRef {
+	if len(now) == 0 {
+		return old
+	}
+	out := slices.Clone(now)
+	for i := range out {
+		if j := slices.IndexFunc(old, out[i].Same); j >= 0 {
+			out[i] = old[j]
+		}
+	}
+	for _, f := range old[min(1, len(old)):] { // what the message itself carried is one file
+		if !slices.ContainsFunc(out, f.Same) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // Recall is described at router.Inbox.
@@ -77,12 +100,13 @@ func setInput(ctx context.Context, t *tx, turn int64, in chat.Input) error {
 	return nil
 }
 
-func setText(ctx context.Context, t *tx, inbound int64, text string) error {
+// reviseMessage changes the body of a stored message.
+func reviseMessage(ctx context.Context, t *tx, inbound int64, change func(*chat.Message)) error {
 	in, err := first(ctx, t, scanInbound, `SELECT `+inboundCols+` WHERE i.id = ?`, inbound)
 	if err != nil {
 		return err
 	}
-	in.Text = text
+	change(&in.Message)
 	body, crc, err := seal(in.Message)
 	if err != nil {
 		return err

@@ -103,3 +103,11 @@ type Outbox interface {
 	// Enqueue stores rows; a known Key is not stored again.
 	Enqueue(ctx context.Context, outs []chat.Out) error
 }
+
+// Incoming sees to what people sent beside words.
+type Incoming interface {
+	// Prepare fetches what belongs to a turn, which works in that directory, and
+	// returns the input that the agent is to get. chat.Nothing: nothing is left
+	// of it. What cannot be had is told by then.
+	Prepare(ctx context.Context, t chat.Turn, workspace, lang string) (chat.Input, error)
+}

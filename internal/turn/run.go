@@ -88,7 +88,8 @@ func language(c chat.Conversation, p chat.Person) string {
 // prompt is part of the claim: one commit less on the way to the agent.
 func (n *run) claim() bool {
 	state := chat.AttemptClaimed
-	if _, live := n.sessions.Live(n.session.ID); live {
+	// While its files are fetched it is not on its way to the agent.
+	if _, live := n.sessions.Live(n.session.ID); live && !fetches(n) {
 		state = chat.AttemptIntent
 	}
 	err := n.insist(n.ctx, n.turn.ID, "claim", func(ctx context.Context) (err error) {
@@ -142,6 +143,9 @@ func (n *run) try() error {
 		return err
 	}
 	if err := n.takeBack(); err != nil {
+		return err
+	}
+	if err := gather(n); err != nil {
 		return err
 	}
 	w, err := n.sessions.Acquire(n.ctx, n.session)

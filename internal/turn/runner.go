@@ -101,8 +101,9 @@ type Config struct {
 	Reap func(ctx context.Context, runners []string) error
 	// Ended is told about each turn that is over, with the session it ended in;
 	// nil = nobody is told. It must not block.
-	Ended func(t chat.Turn)
-	Log   *slog.Logger
+	Ended    func(t chat.Turn)
+	Incoming Incoming // nil = nothing is fetched
+	Log      *slog.Logger
 }
 
 // Runner runs turns.

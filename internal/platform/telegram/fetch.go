@@ -5,39 +5,78 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
-	"strings"
+	"os"
+	"path/filepath"
 	"time"
 
 	"cligate/internal/chat"
 )
 
-// fetchLimit is the time for one file.
-const fetchLimit = 5 * time.Minute
+// fetchLimit is the time for one download.
+const fetchLimit = 10 * time.Minute
 
-// maxFetch is the most that the service lets a bot download.
+// maxFetch is the most that Telegram's own server lets a bot download. A server
+// of the operator's own has its own limit, or none.
 const maxFetch = 20 << 20
 
 // fetch writes the inbound file f to out. The address of a file holds the
-// token, so it never leaves this function.
+// token, so it never leaves this package. chat.Full: too large to be had.
 func (w *wire) fetch(ctx context.Context, f chat.FileRef, out io.Writer) error {
+	if f.Size > maxFetch && !w.own() {
+		return tooLarge(nil)
+	}
 	var info file
 	if err := w.decode(ctx, request{method: "getFile", params: params{"file_id": f.ID}}, &info); err != nil {
 		var r *refusal
 		if errors.As(err, &r) && r.says("file is too big") {
-			return chat.E(chat.Full, "the file is larger than the 20 MB that Telegram hands to bots", err)
+			return tooLarge(err)
 		}
 		return oblige(err, false, false)
 	}
-	if strings.HasPrefix(info.Path, "/") || info.Path == "" {
-		// A Bot API server in local mode names a path on its own machine.
-		return chat.E(chat.Unsupported, "the Bot API server does not hand files out over HTTP", nil)
+	switch {
+	case info.Path == "":
+		return chat.E(chat.GiveUp, "Telegram does not hand this file out", nil)
+	case filepath.IsAbs(info.Path) && w.own():
+		return local(info.Path, out)
+	case filepath.IsAbs(info.Path):
+		return chat.E(chat.Unsupported, "Telegram named a path of another machine", nil)
 	}
+	return w.download(ctx, info.Path, out)
+}
+
+func tooLarge(err error) error {
+	return chat.E(chat.Full, "the file is larger than the 20 MB that Telegram hands to bots", err)
+}
+
+// own reports whether the Bot API server is the operator's.
+func (w *wire) own() bool { return w.base != DefaultAPIURL }
+
+// local copies a file that a Bot API server in local mode has on this machine.
+func local(path string, out io.Writer) error {
+	const shared = "the Bot API server names a file that cannot be read here; it has to run on this machine, or share its folder with it"
+	info, err := os.Stat(path) // first: opening a pipe would wait for its writer
+	if err != nil || !info.Mode().IsRegular() {
+		return chat.E(chat.Unsupported, shared, err)
+	}
+	r, err := os.Open(path)
+	if err != nil {
+		return chat.E(chat.Unsupported, shared, err)
+	}
+	defer r.Close()
+	if _, err := io.Copy(out, r); err != nil {
+		return fmt.Errorf("copy a file of the Bot API server: %w", err)
+	}
+	return nil
+}
+
+func (w *wire) download(ctx context.Context, path string, out io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchLimit)
 	defer cancel()
 	var x exchange
-	address := w.base + "/file/bot" + w.token + "/" + (&url.URL{Path: info.Path}).EscapedPath()
+	address := w.base + "/file/bot" + w.token + "/" + (&url.URL{Path: path}).EscapedPath()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return chat.E(chat.Network, "", w.explain(ctx, "download", &x, nil, err))
@@ -50,12 +89,33 @@ func (w *wire) fetch(ctx context.Context, f chat.FileRef, out io.Writer) error {
 	if resp.StatusCode != http.StatusOK {
 		return chat.E(chat.Network, fmt.Sprintf("download: HTTP %d", resp.StatusCode), nil)
 	}
-	n, err := io.Copy(out, io.LimitReader(resp.Body, maxFetch+1))
-	if err != nil {
-		return chat.E(chat.Network, "the download broke off", w.explain(ctx, "download", &x, nil, err))
+	limit := int64(maxFetch)
+	if w.own() {
+		limit = math.MaxInt64 - 1
 	}
-	if n > maxFetch {
-		return chat.E(chat.Full, "the file is larger than 20 MB", nil)
+	to := &sink{Writer: out}
+	n, err := io.Copy(to, io.LimitReader(resp.Body, limit+1))
+	switch {
+	case to.err != nil:
+		return fmt.Errorf("keep a file: %w", to.err)
+	case err != nil:
+		return chat.E(chat.Network, "the download broke off", w.explain(ctx, "download", &x, nil, err))
+	case n > limit:
+		return tooLarge(nil)
 	}
 	return nil
+}
+
+// sink tells an error of the writer from one of the reader.
+type sink struct {
+	io.Writer
+	err error
+}
+
+func (s *sink) Write(b []byte) (int, error) {
+	n, err := s.Writer.Write(b)
+	if err != nil {
+		s.err = err
+	}
+	return n, err
 }

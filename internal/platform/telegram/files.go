@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"strings"
 	"unicode"
@@ -9,19 +10,23 @@ import (
 	"cligate/internal/chat"
 )
 
-// files lists what is attached; nothing is fetched here.
-func files(m *message) []chat.FileRef {
+// files lists what is attached to the message with that number; nothing is
+// fetched here.
+func (m *content) files(number int64) []chat.FileRef {
 	var out []chat.FileRef
-	add := func(f *file, kind, mime, ext string) {
+	add := func(f *file, kind chat.Media, mime, ext string) {
 		if f == nil || f.ID == "" {
 			return
 		}
-		r := chat.FileRef{ID: f.ID, Kind: kind, MIME: f.MIME, Size: max(f.Size, 0), Name: cleanName(f.Name)}
+		r := chat.FileRef{
+			ID: f.ID, Kind: kind, MIME: f.MIME, Size: max(f.Size, 0), Name: cleanName(f.Name),
+			Seconds: int(min(max(f.Length, 0), math.MaxInt32)),
+		}
 		if r.MIME == "" {
 			r.MIME = mime
 		}
 		if r.Name == "" {
-			r.Name = fmt.Sprintf("%s_%d%s", kind, m.ID, ext)
+			r.Name = fmt.Sprintf("%s_%d%s", kind, number, ext)
 		}
 		out = append(out, r)
 	}
@@ -31,16 +36,15 @@ func files(m *message) []chat.FileRef {
 			best = p
 		}
 	}
-	add(best, "photo", "image/jpeg", ".jpg")
+	add(best, chat.MediaPhoto, "image/jpeg", ".jpg")
 	if m.Animation == nil { // an animation is repeated as a document
-		add(m.Document, "document", "application/octet-stream", ".bin")
+		add(m.Document, chat.MediaDocument, "application/octet-stream", ".bin")
 	}
-	add(m.Animation, "video", "video/mp4", ".mp4")
-	add(m.Voice, "voice", "audio/ogg", ".ogg")
-	add(m.Audio, "audio", "audio/mpeg", ".mp3")
-	add(m.Video, "video", "video/mp4", ".mp4")
-	add(m.VideoNote, "video", "video/mp4", ".mp4")
-	add(m.Sticker, "sticker", "image/webp", ".webp")
+	add(m.Animation, chat.MediaVideo, "video/mp4", ".mp4")
+	add(m.Voice, chat.MediaVoice, "audio/ogg", ".ogg")
+	add(m.Audio, chat.MediaAudio, "audio/mpeg", ".mp3")
+	add(m.Video, chat.MediaVideo, "video/mp4", ".mp4")
+	add(m.VideoNote, chat.MediaVideo, "video/mp4", ".mp4")
 	return out
 }
 

@@ -47,16 +47,19 @@ func (d decoder) take(raw json.RawMessage) (t taken, err error) {
 	switch {
 	case u.Message != nil:
 		if m, ok = d.fact(u.Message); !ok {
-			m, ok = d.message(u.Message, chat.KindText)
+			m, ok = d.message(u.Message, chat.KindText, raw)
 		}
 		m.Key = fmt.Sprintf("%d:%s/%s/%d", u.ID, m.Place.Chat, m.Ref.ID, u.Message.Date)
 	case u.Edited != nil:
-		m, ok = d.message(u.Edited, chat.KindEdit)
+		m, ok = d.message(u.Edited, chat.KindEdit, raw)
 		m.Key = fmt.Sprintf("%d:%s/%s/e%d", u.ID, m.Place.Chat, m.Ref.ID, u.Edited.Edited)
 	case u.Callback != nil:
 		t.query = u.Callback.ID
 		m, ok = d.click(u.Callback)
 		m.Key = fmt.Sprintf("%d:c%s", u.ID, u.Callback.ID)
+	case u.Reaction != nil:
+		m, ok = d.reaction(u.Reaction)
+		m.Key = fmt.Sprintf("%d:%s/%s/r%d", u.ID, m.Place.Chat, m.Ref.ID, u.Reaction.Date)
 	case u.Member != nil:
 		m, ok = d.member(u.Member)
 		m.Key = fmt.Sprintf("%d:%s/m%d", u.ID, m.Place.Chat, u.Member.Date)
@@ -73,7 +76,7 @@ func (d decoder) take(raw json.RawMessage) (t taken, err error) {
 // message decodes a new or changed message. It reports false for what is no
 // message of a person: service messages, posts of channels, commands of other
 // bots, empty ones.
-func (d decoder) message(m *message, kind chat.MessageKind) (chat.Message, bool) {
+func (d decoder) message(m *message, kind chat.MessageKind, raw json.RawMessage) (chat.Message, bool) {
 	if m.Chat == nil || m.Chat.Type == "channel" || m.ID == 0 {
 		return chat.Message{}, false
 	}
@@ -83,7 +86,7 @@ func (d decoder) message(m *message, kind chat.MessageKind) (chat.Message, bool)
 		Sender: sender(m),
 		Ref:    ref(m.Chat.ID, m.ID),
 		Group:  m.Album,
-		Files:  files(m),
+		Files:  m.files(m.ID),
 		SentAt: time.Unix(m.Date, 0).UTC(),
 	}
 	if kind == chat.KindEdit && m.Edited > 0 {
@@ -91,7 +94,13 @@ func (d decoder) message(m *message, kind chat.MessageKind) (chat.Message, bool)
 	}
 	d.context(m, &out)
 	ours, meant := d.words(m, &out)
-	if !ours || out.Text == "" && out.Quote == "" && len(out.Files) == 0 {
+	if !ours {
+		return chat.Message{}, false
+	}
+	if kind == chat.KindText && out.Text == "" && (out.Quote == "" || !m.forwarded()) && len(m.files(m.ID)) == 0 {
+		out.Unread = strange(raw)
+	}
+	if out.Text == "" && out.Quote == "" && len(out.Files) == 0 && out.Unread == "" {
 		return chat.Message{}, false
 	}
 	out.Addressed = out.Place.Direct || meant
@@ -106,10 +115,13 @@ func (d decoder) words(m *message, out *chat.Message) (ours, meant bool) {
 	if m.Text == "" {
 		s = newSaid(m.Caption, m.CaptionEntities)
 	}
-	replied := m.Reply != nil && m.Reply.Topic == nil && m.Reply.From != nil && m.Reply.From.ID == d.me.ID
+	replied := m.Reply != nil && m.Reply.Topic == nil && d.mine(m.Reply)
 	if m.forwarded() {
 		// Somebody else's words: data, whatever they look like.
-		out.Quote = strings.TrimSpace(s.text())
+		if out.Quote = strings.TrimSpace(s.text()); out.Quote == "" {
+			out.Quote = m.described()
+		}
+		out.Source = chat.Source{Kind: chat.SourceForward, Name: m.Forward.name()}
 		return true, replied
 	}
 	text, named := s.withoutMentions(d.me)
@@ -124,31 +136,11 @@ func (d decoder) words(m *message, out *chat.Message) (ours, meant bool) {
 		}
 	}
 	if text == "" {
-		text = oddContent(m)
+		text = m.described()
 	}
 	out.Text = text
 	out.Mentioned = named && !is && !replied
 	return true, named || is || replied
-}
-
-// context fills in what the message answers and what it quotes.
-func (d decoder) context(m *message, out *chat.Message) {
-	if m.Quote != nil {
-		out.Quote = strings.TrimSpace(m.Quote.Text)
-	}
-	r := m.Reply
-	// In a topic every message "replies" to the message that made the topic.
-	if r == nil || r.Topic != nil || r.ID == 0 {
-		return
-	}
-	id := m.Chat.ID
-	if r.Chat != nil {
-		id = r.Chat.ID
-	}
-	out.Reply = ref(id, r.ID)
-	if out.Quote == "" && (r.From == nil || r.From.ID != d.me.ID) {
-		out.Quote = strings.TrimSpace(r.Text + r.Caption) // one of them is empty
-	}
 }
 
 // click decodes a pressed button.
@@ -188,15 +180,4 @@ func (d decoder) member(c *memberChange) (chat.Message, bool) {
 		Addressed: true,
 		SentAt:    time.Unix(c.Date, 0).UTC(),
 	}, true
-}
-
-// oddContent puts content without a text of its own into words.
-func oddContent(m *message) string {
-	switch {
-	case m.Location != nil:
-		return fmt.Sprintf("location: %.6f, %.6f", m.Location.Latitude, m.Location.Longitude)
-	case m.Contact != nil:
-		return strings.Join(strings.Fields("contact: "+m.Contact.First+" "+m.Contact.Last+" "+m.Contact.Phone), " ")
-	}
-	return ""
 }

@@ -189,7 +189,7 @@ func TestAReplyToTheBotMeansTheBot(t *testing.T) {
 		return inGroup + `,"text":"yes","reply_to_message":{"message_id":4,"date":1,"chat":{"id":-500,"type":"group"},` + from + `,"text":"shall I?"}`
 	}
 	m, _ := decodeOne(t, testBot, wrap("message", reply(`"from":{"id":123456,"is_bot":true}`)))
-	if !m.Addressed || m.Reply.ID != "4" || m.Quote != "" {
+	if !m.Addressed || m.Reply.ID != "4" || m.Quote != "shall I?" || m.Source != (chat.Source{Kind: chat.SourceOwn}) {
 		t.Errorf("reply to the bot: %+v", m)
 	}
 	m, _ = decodeOne(t, testBot, wrap("message", reply(`"from":{"id":22}`)))
@@ -201,8 +201,8 @@ func TestAReplyToTheBotMeansTheBot(t *testing.T) {
 		t.Errorf("a plain message in a topic: %+v", m)
 	}
 	m, _ = decodeOne(t, testBot, wrap("message", reply(`"from":{"id":123456}`)+`,"quote":{"text":"shall","position":0,"is_manual":true}`))
-	if m.Quote != "shall" {
-		t.Errorf("quote %q", m.Quote)
+	if m.Quote != "shall" || m.Source.Kind != chat.SourceOwnPart {
+		t.Errorf("quote %q of %+v", m.Quote, m.Source)
 	}
 }
 
@@ -258,7 +258,7 @@ func TestFilesAreNamedAndNotFetched(t *testing.T) {
 	if len(m.Files) != 1 || m.Files[0].ID != "a" {
 		t.Errorf("animation: %+v", m.Files)
 	}
-	for kind, field := range map[string]string{"voice": "voice", "audio": "audio", "video": "video_note", "sticker": "sticker"} {
+	for kind, field := range map[chat.Media]string{"voice": "voice", "audio": "audio", "video": "video_note"} {
 		m, _ = decodeOne(t, testBot, wrap("message", inPrivate+`,"`+field+`":{"file_id":"x"}`))
 		if len(m.Files) != 1 || m.Files[0].Kind != kind || m.Files[0].Name == "" || m.Files[0].MIME == "" {
 			t.Errorf("%s: %+v", field, m.Files)

@@ -100,5 +100,5 @@ func person(u *user) chat.Person {
 }
 
 func (m *message) forwarded() bool {
-	return len(m.Forward) > 0 && string(m.Forward) != "null" || m.OldForward > 0
+	return m.Forward != nil || m.OldForward > 0
 }

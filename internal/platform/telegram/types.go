@@ -1,22 +1,21 @@
 package telegram
 
-import "encoding/json"
-
 // The service's own objects, with the fields that are used here. They replace
 // the library's, which know no topics and fail as a whole when a field that
 // nobody needs has an unexpected type.
 
 type update struct {
-	ID       int64         `json:"update_id"`
-	Message  *message      `json:"message"`
-	Edited   *message      `json:"edited_message"`
-	Callback *callback     `json:"callback_query"`
-	Member   *memberChange `json:"my_chat_member"`
+	ID       int64           `json:"update_id"`
+	Message  *message        `json:"message"`
+	Edited   *message        `json:"edited_message"`
+	Callback *callback       `json:"callback_query"`
+	Reaction *reactionChange `json:"message_reaction"`
+	Member   *memberChange   `json:"my_chat_member"`
 }
 
 // wanted are the kinds of updates we ask for, in every poll: the server
 // remembers the last list it was given.
-const wanted = `["message","edited_message","callback_query","my_chat_member"]`
+const wanted = `["message","edited_message","callback_query","message_reaction","my_chat_member"]`
 
 type user struct {
 	ID       int64  `json:"id"`
@@ -42,10 +41,11 @@ type message struct {
 	origin
 	content
 	news
-	Edited int64    `json:"edit_date"`
-	Reply  *message `json:"reply_to_message"`
-	Quote  *quote   `json:"quote"`
-	Album  string   `json:"media_group_id"`
+	Edited  int64    `json:"edit_date"`
+	Reply   *message `json:"reply_to_message"`
+	Outside *outside `json:"external_reply"` // a reply to a message of another chat
+	Quote   *quote   `json:"quote"`
+	Album   string   `json:"media_group_id"`
 }
 
 // news is what a message of the service itself tells.
@@ -67,16 +67,16 @@ type topic struct {
 
 // origin says who sent a message and where.
 type origin struct {
-	ID          int64           `json:"message_id"`
-	Thread      int64           `json:"message_thread_id"`
-	InTopic     bool            `json:"is_topic_message"`
-	Date        int64           `json:"date"`
-	Chat        *chatInfo       `json:"chat"`
-	From        *user           `json:"from"`
-	SenderChat  *chatInfo       `json:"sender_chat"`
-	AutoForward bool            `json:"is_automatic_forward"`
-	Forward     json.RawMessage `json:"forward_origin"`
-	OldForward  int64           `json:"forward_date"` // older servers
+	ID          int64     `json:"message_id"`
+	Thread      int64     `json:"message_thread_id"`
+	InTopic     bool      `json:"is_topic_message"`
+	Date        int64     `json:"date"`
+	Chat        *chatInfo `json:"chat"`
+	From        *user     `json:"from"`
+	SenderChat  *chatInfo `json:"sender_chat"`
+	AutoForward bool      `json:"is_automatic_forward"`
+	Forward     *forward  `json:"forward_origin"`
+	OldForward  int64     `json:"forward_date"` // older servers
 }
 
 // content is what a message carries.
@@ -92,9 +92,12 @@ type content struct {
 	Video           *file     `json:"video"`
 	VideoNote       *file     `json:"video_note"`
 	Animation       *file     `json:"animation"`
-	Sticker         *file     `json:"sticker"`
+	Sticker         *sticker  `json:"sticker"`
 	Location        *location `json:"location"`
+	Venue           *venue    `json:"venue"`
 	Contact         *contact  `json:"contact"`
+	Poll            *poll     `json:"poll"`
+	Dice            *dice     `json:"dice"`
 }
 
 type quote struct {
@@ -116,6 +119,7 @@ type file struct {
 	Name   string `json:"file_name"`
 	MIME   string `json:"mime_type"`
 	Size   int64  `json:"file_size"`
+	Length int64  `json:"duration"` // seconds
 	Width  int64  `json:"width"`
 	Height int64  `json:"height"`
 	Path   string `json:"file_path"` // only in the answer to getFile
@@ -124,6 +128,58 @@ type file struct {
 type location struct {
 	Latitude  float64 `json:"latitude"`
 	Longitude float64 `json:"longitude"`
+}
+
+type venue struct {
+	Location location `json:"location"`
+	Title    string   `json:"title"`
+	Address  string   `json:"address"`
+}
+
+type sticker struct {
+	Emoji string `json:"emoji"`
+	Set   string `json:"set_name"`
+}
+
+type poll struct {
+	Question string `json:"question"`
+	Options  []struct {
+		Text string `json:"text"`
+	} `json:"options"`
+}
+
+type dice struct {
+	Emoji string `json:"emoji"`
+	Value int    `json:"value"`
+}
+
+// forward says where a forwarded message comes from. Which of the fields are
+// set depends on the kind of the origin.
+type forward struct {
+	Name   string    `json:"sender_user_name"` // of somebody who hides their account
+	User   *user     `json:"sender_user"`
+	Sender *chatInfo `json:"sender_chat"`
+	Chat   *chatInfo `json:"chat"` // a channel
+}
+
+// outside is a message of another chat that is replied to.
+type outside struct {
+	Origin *forward `json:"origin"`
+	content
+}
+
+type reactionChange struct {
+	Chat  *chatInfo       `json:"chat"`
+	ID    int64           `json:"message_id"`
+	User  *user           `json:"user"`
+	Actor *chatInfo       `json:"actor_chat"` // somebody who does not show who they are
+	Date  int64           `json:"date"`
+	Old   []reactionEmoji `json:"old_reaction"`
+	New   []reactionEmoji `json:"new_reaction"`
+}
+
+type reactionEmoji struct {
+	Emoji string `json:"emoji"` // empty for custom ones
 }
 
 type contact struct {

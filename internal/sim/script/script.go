@@ -43,7 +43,7 @@ func Parse(text string) []Step {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch {
-		case line == "", strings.HasPrefix(line, "> "), line == "[quoted text]", line == "[end of quoted text]":
+		case line == "", strings.HasPrefix(line, "> "), strings.HasPrefix(line, "[quoted text"), line == "[end of quoted text]":
 		case strings.HasPrefix(line, "[end of "):
 			steps = nil
 		default:

@@ -59,6 +59,10 @@ type Message struct {
 	At       time.Time
 	History  []string // every text it had, the present one last
 	Reaction string   // the bot's reaction
+
+	extra     map[string]any      // raw fields of a person's message
+	captioned bool                // Text is the caption of what extra holds
+	signs     map[string][]string // people's reactions
 }
 
 // Button is an inline button.
@@ -259,5 +263,6 @@ func messageJSON(s *Server, b *bot, m *Message) map[string]any {
 			out["reply_to_message"] = messageJSON(s, b, &cp)
 		}
 	}
+	decorate(out, m)
 	return out
 }

@@ -25,6 +25,8 @@ func (r request) dispatch(method string) (any, *refusal) {
 		return r.sendMessage()
 	case "sendRichMessage":
 		return r.sendRich()
+	case "getFile":
+		return r.getFile()
 	case "sendDocument":
 		return r.sendFile("document", "sendDocument")
 	case "sendPhoto":

@@ -16,6 +16,7 @@ type Say struct {
 	Text    string
 	Album   string         // media group id
 	Photo   bool           // a photo with Text as its caption
+	File    *File          // a file with Text as its caption
 	Date    time.Time      // zero = now
 	Extra   map[string]any // raw fields of the message, put over everything
 	Kind    string         // update kind, default message
@@ -34,9 +35,16 @@ func (s *Server) Say(token string, say Say) int64 {
 	if !say.Date.IsZero() {
 		m.At = say.Date
 	}
+	if say.File != nil {
+		s.attach(m, say.File)
+	}
 	j := messageJSON(s, b, m)
 	if es := autoEntities(say.Text); len(es) > 0 {
 		j["entities"] = es
+		if say.File != nil {
+			j["caption_entities"] = es
+			delete(j, "entities")
+		}
 	}
 	if say.Photo {
 		delete(j, "text")

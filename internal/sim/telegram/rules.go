@@ -51,7 +51,8 @@ func Rules() []Rule {
 	return []Rule{RuleLength, RuleEmpty, RuleEntities, RuleParse, RuleSame, RuleEditable, RuleExists, RuleChat, RuleThread,
 		RuleReply, RuleButtons, RuleQuery, RuleReaction, RuleRate, RulePoll, RuleWebhook, RuleCommands, RuleCaption, RuleFile,
 		RuleMigrated, RuleBlocked, RuleTextEdit, RuleFileName, RuleMethod, RuleLink, RuleRich,
-		RuleHook, RuleScope, RuleAge, RulePhoto, RuleEqual, RuleFileRight, RuleCopy}
+		RuleHook, RuleScope, RuleAge, RulePhoto, RuleEqual, RuleFileRight, RuleCopy,
+		RuleFileID, RuleDownload, RuleFileLink, RuleReacting, RuleUnasked}
 }
 
 // rulebook knows which rules are in force.

@@ -32,6 +32,8 @@ type Server struct {
 	*mailroom
 	*profiles
 	*uploads
+	*shelf
+	people
 
 	http    *http.Server
 	mu      sync.Mutex
@@ -102,10 +104,11 @@ func New() (*Server, error) {
 	s := &Server{
 		URL: "http://" + l.Addr().String(), bots: map[string]*bot{}, chats: map[int64]*chatState{},
 		rulebook: &rulebook{off: map[Rule]bool{}}, faults: &faults{}, rates: newRates(), journal: &journal{},
-		uploads: &uploads{forbidden: map[string]bool{}, handled: map[string]time.Time{}},
+		uploads: &uploads{forbidden: map[string]bool{}, handled: map[string]time.Time{}}, shelf: newShelf(),
 	}
 	s.mailroom, s.profiles = &mailroom{s}, &profiles{s}
 	s.changed = sync.NewCond(&s.mu)
+	s.people = people{s}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = s.http.Serve(l) }() // ends with Close
@@ -190,6 +193,9 @@ type refusal struct {
 func bad(text string) *refusal { return &refusal{code: 400, text: "Bad Request: " + text} }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	if download(s, w, r) {
+		return
+	}
 	rest, ok := strings.CutPrefix(r.URL.Path, "/bot")
 	token, method, cut := strings.Cut(rest, "/")
 	if !ok || !cut {

@@ -42,7 +42,7 @@ func (s *Server) getUpdates(ctx context.Context, b *bot, p params) (any, *refusa
 	defer timer.Stop()
 	for {
 		s.expire(b)
-		out := b.batch(allowed)
+		out := b.batch(allowed, s.on(RuleUnasked))
 		switch {
 		case s.closing || ctx.Err() != nil:
 			return []any{}, nil
@@ -62,10 +62,10 @@ func (s *Server) getUpdates(ctx context.Context, b *bot, p params) (any, *refusa
 // notByDefault are kinds that must be named in allowed_updates.
 var notByDefault = []string{"chat_member", "message_reaction", "message_reaction_count"}
 
-func (b *bot) batch(allowed []string) []any {
+func (b *bot) batch(allowed []string, strict bool) []any {
 	out := []any{}
 	for _, u := range b.updates {
-		if !wants(allowed, u.kind) {
+		if strict && !wants(allowed, u.kind) {
 			continue
 		}
 		if len(out) == maxBatch {

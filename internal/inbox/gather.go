@@ -1,0 +1,162 @@
+package inbox
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"cligate/internal/chat"
+	"cligate/internal/fault"
+)
+
+const (
+	// atOnce is how many files of one turn are fetched side by side.
+	atOnce = 4
+	// tries is how often a file is asked for, when it may work later.
+	tries = 4
+	// patience bounds the wait that a service asks for between two tries.
+	patience = time.Minute
+	// firstPause doubles from try to try.
+	firstPause = 500 * time.Millisecond
+)
+
+// gather fetches the files of an input that are not there and returns those
+// about which something new is known. It tells what cannot be had.
+func (k *Keeper) gather(ctx context.Context, o Order, in chat.Input) []chat.FileRef {
+	var mu sync.Mutex
+	var news []chat.FileRef
+	var all errgroup.Group
+	all.SetLimit(atOnce)
+	seen := map[string]bool{}
+	for _, p := range in.Pieces {
+		for _, f := range p.Files {
+			if seen[f.ID] {
+				continue
+			}
+			seen[f.ID] = true
+			all.Go(func() error {
+				now := k.one(ctx, o, f)
+				if ctx.Err() == nil && now != f {
+					mu.Lock()
+					defer mu.Unlock()
+					news = append(news, now)
+				}
+				return nil
+			})
+		}
+	}
+	_ = all.Wait() // none fails
+	return news
+}
+
+// one sees to one file and returns what is known about it then.
+func (k *Keeper) one(ctx context.Context, o Order, f chat.FileRef) chat.FileRef {
+	fault.Hit(fault.FileFetching)
+	if f.Heard != "" && (f.Kind == chat.MediaVoice || there(f.Path)) {
+		return f
+	}
+	t := teller{k, o}
+	if f.Kind == chat.MediaVoice && k.Ear == nil {
+		return t.lost(ctx, f, chat.E(chat.Unsupported, "", errDeaf))
+	}
+	if !there(f.Path) {
+		f.Path = ""
+		kept, err := k.fetch(ctx, o, f)
+		switch {
+		case ctx.Err() != nil:
+			return f
+		case err != nil:
+			return t.lost(ctx, f, err)
+		}
+		f = kept
+		fault.Hit(fault.FileFetched)
+	}
+	f.Lost = ""
+	if k.Ear == nil || f.Heard != "" || (f.Kind != chat.MediaVoice && f.Kind != chat.MediaAudio) {
+		return f
+	}
+	return k.hear(ctx, t, f)
+}
+
+var errDeaf = errors.New("nothing here understands speech")
+
+// hear fills in the words of a recording. One that nobody could understand is
+// still a file, except a voice message.
+func (k *Keeper) hear(ctx context.Context, t teller, f chat.FileRef) chat.FileRef {
+	words, err := k.Ear.Hear(ctx, f)
+	switch {
+	case ctx.Err() != nil:
+		return f
+	case err != nil && f.Kind == chat.MediaAudio:
+		k.log.InfoContext(ctx, "recording not understood", "turn", t.order.Turn.ID, "err", err)
+		return f
+	case err != nil:
+		return t.unheard(ctx, f, err)
+	}
+	f.Heard = words
+	t.heard(ctx, f)
+	return f
+}
+
+// there reports whether a file that was fetched before is still in its place.
+func there(path string) bool {
+	if path == "" {
+		return false
+	}
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// fetch gets a file and lays it into the workspace's folder.
+func (k *Keeper) fetch(ctx context.Context, o Order, f chat.FileRef) (chat.FileRef, error) {
+	if k.cfg.FileMax > 0 && f.Size > k.cfg.FileMax {
+		return f, errOverLimit
+	}
+	d, err := openDay(o.Workspace, time.Now())
+	if err != nil {
+		return f, err
+	}
+	defer d.close()
+	pause := firstPause
+	for try := 1; ; try++ {
+		kept, err := k.attempt(ctx, o, d, f)
+		if err == nil {
+			k.tidy(o.Workspace, time.Now())
+			return kept, nil
+		}
+		var e *chat.Error
+		if ctx.Err() != nil || try == tries || !errors.As(err, &e) || (e.Code != chat.Network && e.Code != chat.Wait) || e.After > patience {
+			return f, err
+		}
+		k.log.InfoContext(ctx, "file not fetched yet", "turn", o.Turn.ID, "try", try, "err", err)
+		select {
+		case <-time.After(max(pause, e.After)):
+		case <-ctx.Done():
+		}
+		pause *= 2
+	}
+}
+
+// attempt is one try.
+func (k *Keeper) attempt(ctx context.Context, o Order, d *day, f chat.FileRef) (chat.FileRef, error) {
+	part, err := d.begin()
+	if err != nil {
+		return f, err
+	}
+	defer part.drop()
+	part.limit = k.cfg.FileMax
+	if err := k.Source.Fetch(ctx, o.Turn.Place.Account, f, part); err != nil {
+		if part.over {
+			return f, errOverLimit
+		}
+		return f, err
+	}
+	return part.keep(f)
+}
+
+// errOverLimit says that a file is larger than the operator wants.
+var errOverLimit = &chat.Error{Code: chat.Full, Err: errors.New("larger than the configured limit")}
