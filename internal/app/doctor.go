@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
+	"cligate/internal/chat"
 	"cligate/internal/config"
 	"cligate/internal/platform/telegram"
 	"cligate/internal/store"
@@ -82,23 +84,57 @@ func CheckOffline(ctx context.Context, cfg config.Config) []api.Check {
 	}
 	as.probeAll(ctx)
 	out = append(out, agentChecks(as, def)...)
-	bots, err := openBots(cfg, botNeeds{alarm: func(string, string, bool) {}}, quiet)
+	bots, err := openBots(cfg, botNeeds{menus: commonMenus(cfg), alarm: func(string, string, bool) {}}, quiet)
 	if err != nil {
 		return append(out, api.Check{Name: "platforms", Detail: err.Error()})
 	}
-	for _, b := range bots {
+	return append(out, inspect(ctx, bots, func(string) telegram.Inquiry { return telegram.Inquiry{Alone: true} })...)
+}
+
+// inspectLimit is the time for all questions about the bots.
+const inspectLimit = 25 * time.Second
+
+// inspect asks Telegram about every bot there, all at the same time.
+func inspect(ctx context.Context, bots []bot, ask func(account string) telegram.Inquiry) []api.Check {
+	ctx, cancel := context.WithTimeout(ctx, inspectLimit)
+	defer cancel()
+	found := make([][]telegram.Finding, len(bots))
+	var wg sync.WaitGroup
+	for n, b := range bots {
 		if t, ok := b.adapter.(*telegram.Adapter); ok {
-			ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
-			detail, err := t.Check(ctx)
-			cancel()
-			c := api.Check{Name: "account " + b.account, OK: err == nil, Detail: detail}
-			if err != nil {
-				c.Detail = err.Error()
+			q := ask(b.account)
+			wg.Go(func() { found[n] = t.Inspect(ctx, q) })
+		}
+	}
+	wg.Wait()
+	var out []api.Check
+	for n, b := range bots {
+		for _, f := range found[n] {
+			c := api.Check{Name: "account " + b.account, OK: f.OK, Detail: f.Detail}
+			if f.Name != "" {
+				c.Name = b.account + " " + f.Name
 			}
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// known is what a running daemon knows of an account's groups.
+func (a *App) known(ctx context.Context, account string) telegram.Inquiry {
+	var q telegram.Inquiry
+	gs, err := a.db.People().Groups(ctx, account, groupsShown)
+	if err != nil {
+		a.log.WarnContext(ctx, "groups not known", "account", account, "err", err)
+	}
+	for _, g := range gs {
+		room, err := a.db.Places().Room(ctx, account, g.Chat)
+		if err != nil {
+			a.log.WarnContext(ctx, "group not known", "account", account, "err", err)
+		}
+		q.Groups = append(q.Groups, telegram.KnownGroup{Chat: g.Chat, Title: g.Title, All: room.Listen == chat.ListenAll})
+	}
+	return q
 }
 
 // checkLedger opens the database as a start would, unless there is none.

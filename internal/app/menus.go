@@ -68,6 +68,19 @@ func (b book) common() []telegram.Menu {
 	}
 }
 
+// commonMenus is the menuSource of a doctor without a ledger.
+func commonMenus(cfg config.Config) menuSource {
+	return func(string, []string) func(context.Context) ([]telegram.Menu, error) {
+		return func(context.Context) ([]telegram.Menu, error) {
+			b, err := newBook(cfg)
+			if err != nil {
+				return nil, err
+			}
+			return b.common(), nil
+		}
+	}
+}
+
 // menus implements menuSource over the ledger: beyond the common ones everybody
 // with a role has the menu of that role where they have it.
 func (a *App) menus(account string, owners []string) func(context.Context) ([]telegram.Menu, error) {

@@ -7,6 +7,7 @@ import (
 
 	"cligate/internal/chat"
 	"cligate/internal/platform"
+	"cligate/internal/platform/telegram"
 	"cligate/internal/web/api"
 )
 
@@ -63,6 +64,9 @@ func (a *App) Doctor(ctx context.Context) (api.Report, error) {
 	case !h.OK:
 		add("database", false, h.Detail)
 	default:
+		if n.Unread > 0 {
+			add("unread events", true, fmt.Sprintf("%d events of chat services were not understood; they are kept in the table unread of the database", n.Unread))
+		}
 		add("database", true, fmt.Sprintf("%d sessions, %d turns waiting, %d messages to send, %d given up", n.Sessions, n.Queued, n.Outbox, n.Dead))
 	}
 	a.agents.probeAll(ctx)
@@ -74,9 +78,10 @@ func (a *App) Doctor(ctx context.Context) (api.Report, error) {
 	for _, b := range a.bots {
 		if st, ok := b.adapter.(platform.Healther); ok && b.kind != WebAccount {
 			x := st.Health()
-			add("account "+b.account, x.Connected, x.Detail+"; "+admits(b, gs))
+			add(b.account+" connection", x.Connected, x.Detail+"; "+admits(b, gs))
 		}
 	}
+	r.Checks = append(r.Checks, inspect(ctx, a.bots, func(account string) telegram.Inquiry { return a.known(ctx, account) })...)
 	return r, nil
 }
 

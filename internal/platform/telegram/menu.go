@@ -62,6 +62,7 @@ type menu struct {
 	kick chan struct{}                         // has room for one
 
 	mu      sync.Mutex
+	settled bool            // all were looked at once
 	missing map[string]bool // chats that did not exist when their menu was to be set
 }
 
@@ -114,6 +115,13 @@ func (m *menu) met(chat string) {
 	}
 }
 
+// pending reports whether the menus are still to be looked at for the first time.
+func (m *menu) pending() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.settled
+}
+
 // run keeps the menus up to date until ctx ends.
 func (m *menu) run(ctx context.Context) {
 	if m.want == nil {
@@ -125,6 +133,9 @@ func (m *menu) run(ctx context.Context) {
 			sleep(ctx, wait)
 			continue
 		}
+		m.mu.Lock()
+		m.settled = true
+		m.mu.Unlock()
 		t := time.NewTimer(menuEvery)
 		select {
 		case <-ctx.Done():

@@ -55,6 +55,8 @@ type wire struct {
 	hide   *strings.Replacer
 	limit  time.Duration // of a call that sets none
 	even   even
+	proxy  string       // as configured; may hold a password
+	ahead  atomic.Int64 // by which the server's clock is ahead of ours, ns; 0 = not known
 }
 
 func newWire(cfg Config) *wire {
@@ -78,6 +80,7 @@ func newWire(cfg Config) *wire {
 		token:  cfg.Token,
 		hide:   strings.NewReplacer(hidden...),
 		limit:  cfg.SendTimeout,
+		proxy:  cfg.Proxy,
 	}
 }
 
@@ -154,6 +157,9 @@ func (w *wire) do(ctx context.Context, h *http.Request, x *exchange) (*http.Resp
 	defer resp.Body.Close()
 	x.status = resp.StatusCode
 	x.after, _ = strconv.Atoi(resp.Header.Get("Retry-After"))
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		w.ahead.Store(int64(time.Until(date)) | 1)
+	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
 		return nil, err
@@ -231,6 +237,13 @@ func (w *wire) explain(ctx context.Context, method string, x *exchange, resp *tg
 		l.Text = w.redact(err.Error())
 	}
 	return l
+}
+
+// skew is by how much our clock is off, as the last answer said; false when none
+// did.
+func (w *wire) skew() (time.Duration, bool) {
+	n := w.ahead.Load()
+	return time.Duration(n), n != 0
 }
 
 // redact removes the secrets from a text.

@@ -27,6 +27,7 @@ type user struct {
 	// Only in the answer to getMe.
 	Topics  bool `json:"has_topics_enabled"`
 	ReadAll bool `json:"can_read_all_group_messages"`
+	Joins   bool `json:"can_join_groups"`
 }
 
 type chatInfo struct {
