@@ -1,6 +1,7 @@
 package render
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,20 +136,35 @@ func (b *builder) paragraph(runs []Inline, twoLines bool) Block {
 	return Block{Kind: Paragraph, Inlines: finish(runs)}
 }
 
-// fence makes a code block. An info string of more than the language stands in
-// a line above it.
+// fence makes a code block. An info string that is more than a language, or
+// something else, stands in a line above it.
 func (b *builder) fence(n *ast.FencedCodeBlock) []Block {
 	code := Block{Kind: CodeBlock, Text: b.lines(n)}
 	if n.Info == nil {
 		return []Block{code}
 	}
 	info := strings.Join(strings.Fields(string(n.Info.Segment.Value(b.src))), " ")
-	lang, _, more := strings.Cut(info, " ")
-	code.Lang = lang
-	if !more && !empty(code) {
+	word, _, _ := strings.Cut(info, " ")
+	if code.Lang = languageOf(word); code.Lang == info && !empty(code) {
 		return []Block{code}
 	}
 	return []Block{{Kind: Paragraph, Inlines: []Inline{{Text: info, Style: Code}}}, code}
+}
+
+var languageName = regexp.MustCompile(`^[A-Za-z0-9_+#.-]{1,32}$`)
+
+// languageOf returns the language that an info string begins with. Where models
+// write the name of a file, it is what the name ends in.
+func languageOf(word string) string {
+	if i := strings.LastIndexByte(word, '.'); i > 0 {
+		if end := word[i+1:]; languageName.MatchString(end) {
+			return end
+		}
+	}
+	if languageName.MatchString(word) {
+		return word
+	}
+	return ""
 }
 
 func (b *builder) lines(n ast.Node) string {

@@ -57,6 +57,7 @@ func TestMarkdownBecomesFormattedText(t *testing.T) {
 		{"three dashes are a rule, never a heading", "text\n---\nmore", "text\n\n————————\n\nmore"},
 		{"an unclosed fence ends with the text", "```go\nx\n\ty", "‹pre(go):x\n    y›"},
 		{"words behind a fence's language are kept", "```go main.go\nx\n```", "‹c:go main.go›\n\n‹pre(go):x›"},
+		{"a file in the place of a language is kept", "```src/main.go\nx\n```\n```12:15:a/b.ts\ny\n```\n```日本\nz\n```", "‹c:src/main.go›\n\n‹pre(go):x›\n\n‹c:12:15:a/b.ts›\n\n‹pre(ts):y›\n\n‹c:日本›\n\n‹pre:z›"},
 		{"tabs in code fill four columns", "```\na\tb\n\tc\n```", "‹pre:a   b\n    c›"},
 		{"an empty fence leaves nothing", "a\n```\n```\nb", "a\n\nb"},
 		{"good links", "[x](https://a.b/c_d) <https://a.b> [m](mailto:a@b.c) [u](tg://user?id=1)",

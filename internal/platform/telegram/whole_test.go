@@ -10,6 +10,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"cligate/internal/chat"
 	fakebot "cligate/internal/sim/telegram"
 )
 
@@ -43,6 +44,17 @@ func held(ms []fakebot.Message) (words string, code []codeLine) {
 	return sb.String(), code
 }
 
+// wholeFile reports whether the file of an answer is the answer: its source, or
+// the block of code that it consists of.
+func wholeFile(md string, ms []fakebot.Message) bool {
+	body := string(documentOf(ms))
+	if m := ms[len(ms)-1]; strings.HasSuffix(m.File, ".md") {
+		return strings.Contains(body, md)
+	}
+	first, rest, _ := strings.Cut(strings.TrimSpace(strip(md)), "\n")
+	return strings.HasPrefix(first, "```") && strings.TrimSpace(strings.TrimRight(rest, "`\n")) == strings.TrimSpace(body)
+}
+
 // codeLine is a line of preformatted text. The first one of a block has lost its
 // indentation.
 type codeLine struct {
@@ -64,31 +76,72 @@ func documentOf(ms []fakebot.Message) []byte {
 // an answer, in order.
 func wholeAnswer(t *testing.T, md string, ms []fakebot.Message) {
 	t.Helper()
+	if what := notWhole(md, ms); what != "" {
+		t.Error(what)
+	}
+}
+
+// notWhole says what of an answer a server does not hold, empty when it holds
+// everything.
+func notWhole(md string, ms []fakebot.Message) string {
 	words, code := held(ms)
-	if body := documentOf(ms); body != nil {
+	if documentOf(ms) != nil {
 		// The first message is the beginning, the file is everything.
-		if md = strings.TrimSpace(md); !strings.Contains(string(body), md) && !strings.Contains(md, strings.TrimSpace(string(body))) {
-			t.Error("the file is not the answer")
+		if md = strings.TrimSpace(md); !wholeFile(md, ms) {
+			return "the file is not the answer"
 		}
 		if missing := lostWords(html.UnescapeString(md), strings.TrimSuffix(ms[0].Text, "…")); missing == md {
-			t.Error("the message is not the beginning of the answer")
+			return "the message is not the beginning of the answer"
 		}
-		return
+		return ""
 	}
 	text, lines := divide(md)
 	text = strings.NewReplacer("[x] ", "", "[X] ", "", "mailto:", "").Replace(text) // shown as a box, as an address
 	if missing := lostWords(text, words); missing != "" {
-		t.Errorf("lost words from %.120q", missing)
+		return "lost words from " + missing[:min(len(missing), 120)]
 	}
 	for _, l := range lines {
 		i := slices.IndexFunc(code, func(c codeLine) bool {
 			return c.text == l || c.first && c.text == strings.TrimLeft(l, " ")
 		})
 		if i < 0 {
-			t.Errorf("lost line of code %.120q", l)
-			return
+			return "lost line of code " + l
 		}
 		code = code[i+1:]
+	}
+	return ""
+}
+
+// A check that never fails proves nothing.
+func TestALostWordOrLineIsNoticed(t *testing.T) {
+	t.Parallel()
+	md := "some words here\n\n```go\nfunc main() {\n\tone()\n\ttwo()\n}\n```\n\n| a | b |\n|---|---|\n| cell | other |\n"
+	ms := deliver(t, chat.Reply{Kind: chat.ReplyAnswer, Markdown: md})
+	if what := notWhole(md, ms); what != "" {
+		t.Fatal(what)
+	}
+	for _, cut := range []string{"words ", "    two()\n", "cell ", "some words here"} {
+		m := ms[0]
+		i := strings.Index(m.Text, cut)
+		at, n := len(utf16.Encode([]rune(m.Text[:i]))), len(cut)
+		m.Text = m.Text[:i] + m.Text[i+len(cut):]
+		m.Entities = slices.Clone(m.Entities)
+		for i := range m.Entities {
+			if e := &m.Entities[i]; e.Offset > at {
+				e.Offset -= n
+			} else if e.Offset+e.Length > at {
+				e.Length -= n
+			}
+		}
+		if notWhole(md, []fakebot.Message{m}) == "" {
+			t.Errorf("nobody misses %q", cut)
+		}
+	}
+	long := strings.Repeat("one two three. ", 2000)
+	ms = deliver(t, chat.Reply{Kind: chat.ReplyAnswer, Markdown: long})
+	ms[1].FileBody = ms[1].FileBody[:20000]
+	if notWhole(long, ms) == "" {
+		t.Error("nobody misses the end of a file")
 	}
 }
 

@@ -99,6 +99,9 @@ func (r request) readRich() (body, *Rich, *refusal) {
 	}
 	rd.all(m.Blocks, 1)
 	text := strings.TrimRight(rd.text.String(), " \n")
+	for i, e := range rd.es {
+		rd.es[i].Length = max(0, min(e.Length, units(text)-e.Offset))
+	}
 	switch {
 	case strings.TrimSpace(text) == "":
 		rd.refuse("RICH_MESSAGE_EMPTY")
