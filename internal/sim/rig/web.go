@@ -169,6 +169,24 @@ func (s *webSide) shown() ([]Message, error) {
 	}
 }
 
+// download is what a reader gets who asks for a file.
+func (s *webSide) download(url string) string {
+	r, err := http.NewRequestWithContext(s.rig.tb.Context(), http.MethodGet, "http://cligate"+url, nil)
+	if err != nil {
+		return err.Error()
+	}
+	resp, err := s.http.Do(r)
+	if err != nil {
+		return err.Error()
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		return fmt.Sprintf("no file: %d %v", resp.StatusCode, err)
+	}
+	return string(got)
+}
+
 func (s *webSide) messages(ls []api.Message) []Message {
 	var out []Message
 	for _, l := range ls {
@@ -176,6 +194,10 @@ func (s *webSide) messages(ls []api.Message) []Message {
 			continue
 		}
 		m := Message{ID: l.ID, Text: strings.TrimSpace(l.Text + "\n" + l.Footer)}
+		if l.File != nil {
+			m.File = true
+			m.Text += "\n" + s.download(l.File.URL)
+		}
 		for _, row := range l.Buttons {
 			for _, b := range row {
 				m.Buttons = append(m.Buttons, Button{b.Label, b.Data})

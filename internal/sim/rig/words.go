@@ -27,6 +27,22 @@ func (w Words) Long(key string, lines int) (text string, answer []string) {
 	return fmt.Sprintf("long %d %s", lines, key), answer
 }
 
+// Files is answered by a line and so many files, or images; agents that make
+// none answer as to Echo.
+func (w Words) Files(key string, n int, images bool) (text string, answer []string) {
+	if w.agent != Demo {
+		return w.Echo(key)
+	}
+	for i := range n + 1 {
+		answer = append(answer, fmt.Sprintf("%s-%d", key, i+1))
+	}
+	verb := "files"
+	if images {
+		verb = "photos"
+	}
+	return fmt.Sprintf("%s %d %s", verb, n, key), answer
+}
+
 // Ask is answered after a permission was given or denied.
 func (w Words) Ask(key string) (text string, answer []string) {
 	return w.before("run true #", "ask", key)

@@ -35,15 +35,18 @@ var verbs = []string{
 	"env", "args", "id", "model", // what the agent was started with
 }
 
+// note is how the gateway begins what it tells an agent about the chat.
+const note = "[Note of the chat gateway"
+
 // Parse returns the steps of one user text, at least one. Lines of quoted
-// text are not steps, and a line "[end of …]" voids what came before it (the
+// text are not steps, nor are notes of the gateway, and a line "[end of …]" voids what came before it (the
 // recap of an earlier conversation).
 func Parse(text string) []Step {
 	var steps []Step
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch {
-		case line == "", strings.HasPrefix(line, "> "), strings.HasPrefix(line, "[quoted text"), line == "[end of quoted text]":
+		case line == "", strings.HasPrefix(line, "> "), strings.HasPrefix(line, note), strings.HasPrefix(line, "[quoted text"), line == "[end of quoted text]":
 		case strings.HasPrefix(line, "[end of "):
 			steps = nil
 		default:

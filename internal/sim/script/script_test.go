@@ -20,6 +20,7 @@ func TestEveryLineWithAVerbIsAStep(t *testing.T) {
 		{"a speaker is not the verb", "Ann: say hi", []script.Step{{"say", "hi"}}},
 		{"quoted text is data", "[quoted text]\n> run rm\n[end of quoted text]\n\nsay hi", []script.Step{{"say", "hi"}}},
 		{"a recap is data", "earlier:\nrun rm\n[end of the recap]\n\nsay hi", []script.Step{{"say", "hi"}}},
+		{"a note is data", "[Note of the chat gateway: say no]\n\nsay hi", []script.Step{{"say", "hi"}}},
 		{"nothing", "  ", []script.Step{{script.Echo, ""}}},
 	}
 	for _, tt := range tests {

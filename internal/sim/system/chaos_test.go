@@ -80,7 +80,7 @@ func newStorm(t *testing.T, agent string, seed uint64, all *tally) *storm {
 	s := &storm{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), all: all}
 	s.r = rig.New(t, rig.Options{Agent: agent, Owners: []int64{3001, 3002, doomed}})
 	s.r.Telegram.EnforceRates(true)
-	for _, method := range []string{"sendMessage", "sendDocument"} {
+	for _, method := range []string{"sendMessage", "sendDocument", "sendPhoto"} {
 		s.r.Telegram.Fail(telegram.Fault{Kind: telegram.Refuse, Method: method, Chat: doomed, Text: "Bad Request: DOOMED"})
 	}
 	s.r.Telegram.AddChat(stranger, telegram.Private, "Stranger")
@@ -169,7 +169,7 @@ func (s *storm) trouble() {
 	if s.rnd.IntN(400) == 0 {
 		s.r.Telegram.Say(rig.Token, telegram.Say{Chat: stranger, Text: "long 1 strange"})
 	}
-	if s.rnd.IntN(60) > 0 || s.fault != nil && s.r.Telegram.Used(s.fault) == 0 {
+	if s.rnd.IntN(60) > 0 || s.fault != nil && s.r.Telegram.Used(s.fault) == 0 && s.rnd.IntN(10) > 0 {
 		return
 	}
 	kinds := []telegram.Fault{
@@ -177,7 +177,7 @@ func (s *storm) trouble() {
 		{Kind: telegram.Drop}, {Kind: telegram.CutBody},
 	}
 	f := kinds[s.rnd.IntN(len(kinds))]
-	f.Method, f.Times = "sendMessage", 1
+	f.Method, f.Times = []string{"sendMessage", "sendMessage", "sendDocument", "sendPhoto"}[s.rnd.IntN(4)], 1 // files are rare
 	f.Chat = []int64{3001, 3002}[s.rnd.IntN(2)]
 	s.fault = s.r.Telegram.Fail(f)
 }

@@ -106,6 +106,7 @@ func (p *person) day() {
 		func() { p.tell(func(k string) (string, []string) { return w.Stream(k, 40) }) },
 		func() { p.tell(w.Ask) },
 		func() { p.tell(func(k string) (string, []string) { return w.Long(k, 150) }) },
+		func() { p.tell(func(k string) (string, []string) { return w.Files(k, 2, p.n%2 == 0) }) },
 		func() {
 			p.tell(func(k string) (string, []string) { return "note " + k, nil })
 			p.tell(w.Echo)

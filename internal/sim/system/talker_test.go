@@ -43,7 +43,7 @@ func (k *talker) speak() {
 	if k.busy() {
 		return
 	}
-	switch k.rnd.IntN(12) {
+	switch k.rnd.IntN(14) {
 	case 0, 1, 2:
 		k.say(k.words().Echo)
 	case 3, 4:
@@ -61,7 +61,9 @@ func (k *talker) speak() {
 		k.say(k.words().Echo)
 		k.c.Say("/stop")
 		k.stopping = true
-	case 11:
+	case 11, 12:
+		k.say(func(key string) (string, []string) { return k.words().Files(key, 1+k.rnd.IntN(4), k.rnd.IntN(2) == 0) })
+	case 13:
 		k.c.Say([]string{"/new", "/status", "/queue"}[k.rnd.IntN(3)])
 	}
 }
