@@ -70,11 +70,21 @@ func (p *pacer) missing(key string, r platform.Rate, cosmetic bool, now time.Tim
 	return p.fullAt(key, r).Add(-time.Duration(spare) * r.Every).Sub(now)
 }
 
+// scarce is how slowly a bucket fills of which nothing is given away: a token
+// more than there was, for each time that a process dies, would soon be one too
+// many.
+const scarce = 2 * time.Second
+
 // fullAt is when a bucket will be full again. Nobody knows what an earlier
-// process had just used up, so at first only one token is there.
+// process had just used up, so at first only one token is there, and none where
+// they are scarce.
 func (p *pacer) fullAt(key string, r platform.Rate) time.Time {
 	at, known := p.full[key]
-	if first := p.began.Add(time.Duration(max(r.Burst, 1)-1) * r.Every); !known && first.After(at) {
+	lacks := max(r.Burst, 1) - 1
+	if r.Every >= scarce {
+		lacks++
+	}
+	if first := p.began.Add(time.Duration(lacks) * r.Every); !known && first.After(at) {
 		return first
 	}
 	return at
