@@ -220,3 +220,15 @@ func TestOverdueAskIsExpiredAtBoot(t *testing.T) {
 type forgetful struct{ turn.Recovery }
 
 func (forgetful) Unfinished(context.Context) ([]chat.Unfinished, error) { return nil, nil }
+
+func TestAMessageShowsThatItsTurnWasInterrupted(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t, turn.Config{})
+		tn, _ := h.dead(chat.AttemptSent, false)
+		h.recover()
+		h.wantState(tn, chat.TurnInterrupted, chat.DaemonDied)
+		if want := []string{itoa(tn.ID) + " failed"}; !slices.Equal(h.voice.signs, want) {
+			t.Errorf("signs %q, want %q", h.voice.signs, want)
+		}
+	})
+}

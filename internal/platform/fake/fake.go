@@ -126,6 +126,9 @@ func (s *Service) Render(r chat.Reply) []chat.Part {
 		parts = append(parts, p)
 	}
 	if n := len(parts); n > 0 {
+		for _, p := range r.Details {
+			parts[n-1].Text += "\n\npanel " + p.Title + ": " + strings.Join(p.Lines, "|")
+		}
 		if r.Footer != "" {
 			parts[n-1].Text += "\n\n" + r.Footer
 		}
