@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	fakebot "cligate/internal/sim/telegram"
 )
 
 func textUpdate(id int64, text string) string {
@@ -475,4 +476,53 @@ func TestShutdownDoesNotWaitForThePoll(t *testing.T) {
 			t.Errorf("shutdown took %v", d)
 		}
 	})
+}
+
+// Two programs that take turns make many changes, and are one trouble.
+func TestTroubleThatComesAndGoesIsToldOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const text = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+		var steps []func(url.Values) (int, string)
+		for i := range 30 {
+			steps = append(steps, refuse(409, text), batch(textUpdate(int64(100+i), "x")))
+		}
+		told := 0
+		a, _ := offline(t, Config{Alarm: func(string, bool) { told++ }}, (&service{steps: steps}).answer)
+		in := newInbox()
+		stop := start(t, a, in)
+		time.Sleep(30 * time.Minute)
+		synctest.Wait()
+		if n := len(in.texts()); told != 1 || n != 30 {
+			t.Errorf("told %d times, %d messages", told, n)
+		}
+		_ = stop()
+	})
+}
+
+// The poll that nobody answers is over before the next one begins: there is no
+// conflict with ourselves, and what came meanwhile arrives.
+func TestADeafServerIsAskedAgainWithoutAConflictWithOurselves(t *testing.T) {
+	t.Parallel()
+	a, srv, _ := strict(t, Config{PollTimeout: time.Second, PollGrace: 500 * time.Millisecond})
+	in := newInbox()
+	start(t, a, in)
+	if !srv.Wait(patience, func() bool { return a.Health().Connected }) {
+		t.Fatal("not connected")
+	}
+	for round := range 3 {
+		hang := make(chan struct{})
+		f := srv.Fail(fakebot.Fault{Kind: fakebot.Hang, Method: "getUpdates", Times: 1, Until: hang})
+		srv.Say(testToken, fakebot.Say{Chat: ann, Text: strconv.Itoa(round)})
+		ok := srv.Wait(patience, func() bool { return srv.Used(f) == 1 && len(in.texts()) >= round+1 })
+		close(hang)
+		if !ok {
+			t.Fatalf("round %d: got %q, health %+v", round, in.texts(), a.Health())
+		}
+	}
+	for _, c := range srv.Calls() {
+		if c.Code == 409 {
+			t.Errorf("a conflict: %+v", c)
+		}
+	}
 }

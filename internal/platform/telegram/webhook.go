@@ -162,10 +162,10 @@ func (h *hook) note(ctx context.Context, in platform.Inbound) bool {
 
 // watched is what was seen at the last look.
 type watched struct {
-	set     bool  // the webhook was set in this life
-	error   int64 // date of the newest complaint
-	pending int
-	taken   int
+	set   bool   // the webhook was set in this life
+	url   string // what the service calls it since then
+	error int64  // date of the newest complaint
+	taken int
 }
 
 // look asks how the deliveries go, sets the webhook where it is missing, and
@@ -175,7 +175,7 @@ func (h *hook) look(ctx context.Context, seen *watched) error {
 	if err != nil {
 		return err
 	}
-	if i.URL != "" && i.URL != h.cfg.URL && seen.set {
+	if i.URL != "" && i.URL != seen.url && seen.set {
 		// Somebody took the bot over. To take it back would be a war.
 		h.link.set(ctx, troubleTaken, nil)
 		return nil
@@ -184,8 +184,11 @@ func (h *hook) look(ctx context.Context, seen *watched) error {
 		if err := h.register(ctx); err != nil {
 			return err
 		}
+		if i, err = h.wire.hookInfo(ctx); err != nil {
+			return err
+		}
 		again := seen.set
-		*seen = watched{set: true, error: i.ErrorDate, pending: i.Pending, taken: h.taken()}
+		*seen = watched{set: true, url: i.URL, error: i.ErrorDate, taken: h.taken()}
 		if again {
 			h.log.WarnContext(ctx, "the webhook was gone and is set again; does another program poll with this token?")
 		}
@@ -199,7 +202,7 @@ func (h *hook) look(ctx context.Context, seen *watched) error {
 	case i.ErrorDate != seen.error && taken == seen.taken:
 		h.link.set(ctx, troubleUndelivered, errors.New(i.Error))
 	}
-	seen.error, seen.pending, seen.taken = i.ErrorDate, i.Pending, taken
+	seen.error, seen.taken = i.ErrorDate, taken
 	return nil
 }
 
