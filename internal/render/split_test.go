@@ -142,6 +142,8 @@ func checkSplit(t *testing.T, in string, lim Limits) {
 func answers(t testing.TB) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/*.md")
+	more, _ := filepath.Glob("testdata/answers/*.md")
+	files = append(files, more...)
 	if err != nil || len(files) == 0 {
 		t.Fatal("no testdata", err)
 	}

@@ -55,6 +55,11 @@ func deliver(t *testing.T, r chat.Reply) []fakebot.Message {
 			t.Errorf("the server holds %d entities, sent were %d\n%s", len(m.Entities), n, marked(m))
 		}
 	}
+	for _, c := range srv.Calls() {
+		if c.Method == "sendMessage" && c.Params["link_preview_options"] != `{"is_disabled":true}` {
+			t.Error("a link may be shown with a preview")
+		}
+	}
 	if s := log.String(); strings.Contains(s, "refused") || strings.Contains(s, "too long") {
 		t.Error(s)
 	}

@@ -240,15 +240,17 @@ func clean(s string) string {
 	return sb.String()
 }
 
+// whole puts line ends and letters into one character.
+var whole = strings.NewReplacer("\r\n", "\n", "a\u030a", "å", "A\u030a", "Å", "u\u030a", "ů", "U\u030a", "Ů")
+
 // strip is clean for a text whose tabs still mean something: control characters
 // become blanks, line and direction marks vanish, and so do three accents; for
 // one of them, which names of files on a Mac are written with, there are whole
 // letters.
 func strip(s string) string {
-	lines := strings.NewReplacer("\r\n", "\n", "a\u030a", "å", "A\u030a", "Å", "u\u030a", "ů", "U\u030a", "Ů")
 	var sb strings.Builder
 	sb.Grow(len(s))
-	for _, r := range lines.Replace(s) {
+	for _, r := range whole.Replace(s) {
 		switch {
 		case r == '\n' || r == '\t':
 			sb.WriteRune(r)

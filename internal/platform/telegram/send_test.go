@@ -59,6 +59,7 @@ func TestEveryKindOfMessageStaysInItsTopic(t *testing.T) {
 	button := [][]chat.Button{{{Label: "Stop", Data: "stop:1"}}}
 	for name, part := range map[string]chat.Part{
 		"text":    {Text: "text"},
+		"rich":    a.Render(richly(tableAnswer))[0],
 		"buttons": {Text: "buttons", Buttons: button},
 		"file":    {File: &chat.OutFile{Name: "a.txt", Body: []byte("a")}},
 		"reply":   {Text: "reply", ReplyTo: chat.Ref{ID: "11", Chat: placeOf(forum, "").Chat}},

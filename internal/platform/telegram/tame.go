@@ -135,6 +135,9 @@ var web = map[string]bool{"com": true, "org": true, "net": true, "edu": true, "g
 var product = regexp.MustCompile(`^[A-Z][a-z]+\.js$`)
 
 func wild(word string) bool {
+	if !strings.ContainsAny(word, "/@#$.") {
+		return false // as most are
+	}
 	for _, p := range wildParts {
 		if p.MatchString(word) {
 			return true
