@@ -203,7 +203,7 @@ func (a *App) assemble(ctx context.Context) error {
 			Rules: db.Rules(), Spending: db.Books(), History: db.History(), Endings: db.Runs(),
 		},
 		Runner: c.turns, Workers: c.sessions, Agents: a.agents, Clicks: clicks, Board: board, Voice: c.voice,
-		Signals: c.voice, Files: fetches(cfg.Files.Get, out),
+		Signals: c.voice, Incoming: incoming{keeper}, Files: fetches(cfg.Files.Get, out),
 	}, router.Config{
 		Agent: a.agent, Lang: cfg.Language, Burst: cfg.BurstWindow, Album: cfg.AlbumWindow, Age: cfg.MessageAge,
 		QueueMax: cfg.QueueMax, Notices: router.Notices(cfg.QueueNotice), Commands: commands(cfg, adapters, a.log), Log: a.log,

@@ -29,6 +29,7 @@ func authorOf(in chat.Inbound) author { return author{in.Place.ID, in.Sender.ID}
 type burst struct {
 	author author
 	rows   []chat.Inbound
+	to     thread  // what its first reply goes on with
 	edits  []int64 // edits that are worked in already, to be settled with the turn
 	first  time.Time
 	due    time.Time
@@ -53,15 +54,16 @@ func (b *bursts) wait(in chat.Inbound) time.Duration {
 // add takes a message. It returns the burst that in completes: the earlier one
 // of its author when in does not belong to it; in itself when nothing is to be
 // waited for.
-func (b *bursts) add(in chat.Inbound, now time.Time) (ready []*burst) {
+func (b *bursts) add(in chat.Inbound, to thread, now time.Time) (ready []*burst) {
 	who := authorOf(in)
 	cur := b.find(who)
-	if cur != nil && !b.together(cur.rows[len(cur.rows)-1], in) {
+	// A reply goes to the session of what it answers, with what follows it.
+	if cur != nil && (!b.together(cur.rows[len(cur.rows)-1], in) || to.turn.ID != 0 && to.session != cur.to.session) {
 		ready = append(ready, b.take(who))
 		cur = nil
 	}
 	if cur == nil {
-		cur = &burst{author: who, first: now}
+		cur = &burst{author: who, to: to, first: now}
 		b.open = append(b.open, cur)
 	}
 	cur.rows = append(cur.rows, in)

@@ -32,10 +32,10 @@ func ids(bs []*burst) (out [][]int64) {
 func TestMessageBeforeAnUnrelatedOneDoesNotWait(t *testing.T) {
 	t.Parallel()
 	b := bursts{window: 150 * time.Millisecond, album: time.Second}
-	if ready := b.add(msg(1, "a", at(0)), at(60_000)); len(ready) != 0 {
+	if ready := b.add(msg(1, "a", at(0)), thread{}, at(60_000)); len(ready) != 0 {
 		t.Fatal("did not wait")
 	}
-	ready := b.add(msg(2, "a", at(5000)), at(60_001)) // sent much later, read together
+	ready := b.add(msg(2, "a", at(5000)), thread{}, at(60_001)) // sent much later, read together
 	if got := ids(ready); len(got) != 1 || !slices.Equal(got[0], []int64{1}) {
 		t.Errorf("ready = %v", got)
 	}
@@ -47,8 +47,8 @@ func TestMessageBeforeAnUnrelatedOneDoesNotWait(t *testing.T) {
 func TestServicesThatOnlyKnowSecondsDoNotSplitWhatBelongsTogether(t *testing.T) {
 	t.Parallel()
 	b := bursts{window: 150 * time.Millisecond}
-	b.add(msg(1, "a", at(999).Truncate(time.Second)), at(1000))
-	if ready := b.add(msg(2, "a", at(1001).Truncate(time.Second)), at(1010)); len(ready) != 0 {
+	b.add(msg(1, "a", at(999).Truncate(time.Second)), thread{}, at(1000))
+	if ready := b.add(msg(2, "a", at(1001).Truncate(time.Second)), thread{}, at(1010)); len(ready) != 0 {
 		t.Errorf("split: %v", ids(ready))
 	}
 }
@@ -60,7 +60,7 @@ func TestStreamOfCompanionsEnds(t *testing.T) {
 	for i := range 200 {
 		now := at(100 * i)
 		got = append(got, ids(b.due(now))...)
-		got = append(got, ids(b.add(msg(int64(i), "a", now), now))...)
+		got = append(got, ids(b.add(msg(int64(i), "a", now), thread{}, now))...)
 		if next := b.next(); !next.IsZero() && next.Sub(now) > burstMost {
 			t.Fatalf("waits until %v", next)
 		}
@@ -76,7 +76,7 @@ func TestBurstsKeepTheOrderOfSending(t *testing.T) {
 	for i, ms := range []int{0, 20, -10, 20} {
 		in := msg(int64(i), "a", at(ms))
 		in.Group = "g"
-		b.add(in, at(100))
+		b.add(in, thread{}, at(100))
 	}
 	if got := ids(b.due(at(10_000))); !slices.Equal(got[0], []int64{2, 0, 1, 3}) {
 		t.Errorf("order = %v", got)
@@ -86,9 +86,9 @@ func TestBurstsKeepTheOrderOfSending(t *testing.T) {
 func TestPeopleDoNotMix(t *testing.T) {
 	t.Parallel()
 	b := bursts{window: time.Second}
-	b.add(msg(1, "a", at(0)), at(0))
-	b.add(msg(2, "b", at(0)), at(1))
-	b.add(msg(3, "a", at(2)), at(2))
+	b.add(msg(1, "a", at(0)), thread{}, at(0))
+	b.add(msg(2, "b", at(0)), thread{}, at(1))
+	b.add(msg(3, "a", at(2)), thread{}, at(2))
 	if got := ids(b.due(at(5000))); fmt.Sprint(got) != "[[1 3] [2]]" {
 		t.Errorf("bursts = %v", got)
 	}

@@ -19,6 +19,17 @@ type changes struct {
 // edit takes the new text of an earlier message. What waits is changed; what
 // runs is not, and that is said once.
 func (c changes) edit(ctx context.Context, in chat.Inbound) error {
+	all, err := c.desk.Inbox.Versions(ctx, in.Place.ID, in.Ref.ID)
+	if err != nil {
+		return fmt.Errorf("read the message that was edited: %w", err)
+	}
+	before := slices.DeleteFunc(all, func(v chat.Inbound) bool { return v.ID >= in.ID })
+	switch {
+	case len(before) == 0 && !in.Place.Direct:
+		return c.intake.text(ctx, in) // only now it was for the bot
+	case len(before) > 0 && same(newest(before).Message, in.Message):
+		return c.end.settle(ctx, in, chat.InboundDone, chat.CodeNone)
+	}
 	if b, i := c.intake.bursts.with(in.Place.ID, in.Ref.ID); b != nil && b.author == authorOf(in) {
 		b.rows[i].Text = in.Text
 		b.edits = append(b.edits, in.ID)
@@ -121,7 +132,10 @@ func (c changes) late(ctx context.Context, in chat.Inbound, key string) error {
 		return err
 	}
 	text := i18n.T(c.desk.lang(conv, in.Sender), "router."+key)
-	outs := c.desk.voice.Compose(in.Place, 0, fmt.Sprintf("%s/%d", key, t.ID), chat.OutNotice,
-		chat.Reply{Kind: chat.ReplyNotice, Markdown: text, ReplyTo: in.Ref})
+	r := chat.Reply{Kind: chat.ReplyNotice, Markdown: text, ReplyTo: in.Ref}
+	if in.Kind == chat.KindEdit {
+		r.Buttons = c.offer(t, in, c.desk.lang(conv, in.Sender))
+	}
+	outs := c.desk.voice.Compose(in.Place, 0, fmt.Sprintf("%s/%d", key, t.ID), chat.OutNotice, r)
 	return c.end.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, outs)
 }

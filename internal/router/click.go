@@ -13,10 +13,11 @@ import (
 
 // buttons takes presses.
 type buttons struct {
-	clicks Clicks
-	end    *ender
-	intake *intake
-	old    old
+	clicks  Clicks
+	end     *ender
+	intake  *intake
+	old     old
+	changes changes
 }
 
 // press takes the press of a button. The data names a row; what the press may
@@ -32,6 +33,9 @@ func (b buttons) press(ctx context.Context, in chat.Inbound) error {
 	if what, ok := strings.CutPrefix(in.Data, "aged:"); ok {
 		return b.old.press(ctx, in, what)
 	}
+	if what, ok := strings.CutPrefix(in.Data, "edit:"); ok {
+		return b.changes.press(ctx, in, what)
+	}
 	name, arg, ok := b.intake.set.Click(in.Data)
 	if !ok {
 		return b.end.settle(ctx, in, chat.InboundDone, chat.Invalid)
@@ -40,7 +44,7 @@ func (b buttons) press(ctx context.Context, in chat.Inbound) error {
 }
 
 // once are the verbs after which no button of the message means anything.
-var once = []string{"cont", "retry", "drop", "run", "clear", "undo", "aged", "recap", "renew"}
+var once = []string{"edit", "cont", "retry", "drop", "run", "clear", "undo", "aged", "recap", "renew"}
 
 // single are the verbs after which the pressed button means nothing, and the
 // others of its message still do.

@@ -16,15 +16,16 @@ import (
 // desk makes turns and ends them, for messages and for commands.
 type desk struct {
 	Ledger
-	lanes   *Lanes
-	runner  Runner
-	workers Workers
-	board   Board
-	voice   Voice
-	notices *notices
-	agents  command.Agents
-	cfg     Config
-	wg      sync.WaitGroup // processes being closed, words given to running turns
+	lanes    *Lanes
+	runner   Runner
+	workers  Workers
+	board    Board
+	voice    Voice
+	notices  *notices
+	agents   command.Agents
+	incoming Incoming
+	cfg      Config
+	wg       sync.WaitGroup // processes being closed, words given to running turns
 }
 
 var _ command.Desk = (*desk)(nil)
@@ -82,6 +83,9 @@ func (d *desk) queue(ctx context.Context, o order) (chat.Turn, error) {
 		return none, fmt.Errorf("queue turn: %w", err)
 	}
 	fault.Hit(fault.TurnMerged)
+	if ahead > 0 || after.ID != 0 {
+		d.fetch(ctx, t, s)
+	}
 	switch lang := d.lang(s.conv, o.in.Sender); {
 	case after.ID != 0 && len(waiting) == 0:
 		d.notices.waits(o.in, t, after, lang)

@@ -44,12 +44,13 @@ type house struct {
 
 // setup is what a test may change before the house is built.
 type setup struct {
-	cfg    router.Config
-	dir    string
-	idle   bool // the router is not started
-	access receive.Access
-	inbox  func(router.Inbox) router.Inbox
-	turns  func(router.Turns) router.Turns
+	cfg      router.Config
+	dir      string
+	idle     bool // the router is not started
+	access   receive.Access
+	incoming router.Incoming
+	inbox    func(router.Inbox) router.Inbox
+	turns    func(router.Turns) router.Turns
 }
 
 var owner = chat.Person{ID: "1", Name: "Ann", Lang: "en"}
@@ -84,14 +85,14 @@ func open(t *testing.T, change func(*setup)) *house {
 			Asks: db.Asks(), Rules: db.Rules(), Spending: db.Books(), History: db.History(), Endings: db.Runs(),
 		},
 		Runner: h.runner, Workers: h.workers, Agents: h.agents, Clicks: clicks, Board: h.board,
-		Voice: h.voice, Signals: h.signals,
+		Voice: h.voice, Signals: h.signals, Incoming: s.incoming,
 	}, s.cfg)
 	must(t, err)
 	if s.access == nil {
 		s.access = db.People()
 	}
 	h.gate, err = receive.New(receive.Deps{
-		Inbox: db.Inbox(), Access: s.access, Places: db.Places(), Voice: h.voice, Clicks: clicks, Wake: h.router.Wake,
+		Inbox: db.Inbox(), Access: s.access, Places: db.Places(), Rooms: db.Places(), Voice: h.voice, Clicks: clicks, Wake: h.router.Wake,
 	}, receive.Config{Owners: map[string][]string{"bot": {owner.ID}}})
 	must(t, err)
 	h.start(s.idle)

@@ -21,6 +21,9 @@ type Inbox interface {
 	// from the given platform message by those of now. chat.Missing: nothing
 	// queued came from it (it runs already, or is done).
 	Revise(ctx context.Context, place int64, msg string, now chat.Message) (turn int64, err error)
+	// Versions returns what was stored of a person's platform message, oldest
+	// first: the message, then its edits. None when it is not known.
+	Versions(ctx context.Context, place int64, msg string) ([]chat.Inbound, error)
 	// Recall removes a message's piece from its queued turn, and the turn when
 	// nothing is left. chat.Missing as for Revise.
 	Recall(ctx context.Context, place int64, msg string) (turn int64, err error)

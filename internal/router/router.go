@@ -104,6 +104,12 @@ type Clicks interface {
 	Press(ctx context.Context, in chat.Inbound) (chat.Ack, error)
 }
 
+// Incoming sees to what people send beside words.
+type Incoming interface {
+	// Prepare is described at turn.Incoming.
+	Prepare(ctx context.Context, t chat.Turn, workspace, lang string) (chat.Input, error)
+}
+
 // Deps is what a Router works with.
 type Deps struct {
 	Ledger  Ledger
@@ -115,6 +121,8 @@ type Deps struct {
 	Voice   Voice
 	Signals Signals
 	Files   command.Files // nil = people fetch none
+	// Incoming sees to what people send beside words; nil = nothing is fetched.
+	Incoming Incoming
 }
 
 // Router takes stored messages.
@@ -149,7 +157,7 @@ func New(ctx context.Context, d Deps, cfg Config) (*Router, error) {
 	lanes := newLanes(ctx, d.Ledger.Turns, d.Runner, func(t chat.Turn) { n.leave(t.ID) }, cfg.Log)
 	k := &desk{
 		Ledger: d.Ledger, lanes: lanes, runner: d.Runner, workers: d.Workers,
-		board: d.Board, voice: d.Voice, notices: n, agents: d.Agents, cfg: cfg,
+		board: d.Board, voice: d.Voice, notices: n, agents: d.Agents, incoming: d.Incoming, cfg: cfg,
 	}
 	set, err := command.New(command.Deps{
 		Conversations: d.Ledger.Conversations, Turns: reads{d.Ledger.Turns, d.Ledger.History}, Queue: d.Ledger.Control,
@@ -167,7 +175,7 @@ func New(ctx context.Context, d Deps, cfg Config) (*Router, error) {
 	ages := old{age: cfg.Age, inbox: d.Ledger.Inbox, desk: k, end: end, intake: take}
 	return &Router{
 		desk: k, end: end, intake: take, old: ages, changes: changes{desk: k, end: end, intake: take},
-		buttons: buttons{clicks: d.Clicks, end: end, intake: take, old: ages},
+		buttons: buttons{clicks: d.Clicks, end: end, intake: take, old: ages, changes: changes{desk: k, end: end, intake: take}},
 		trouble: trouble{end: end, log: cfg.Log, failed: map[int64]failure{}}, wake: make(chan struct{}, 1),
 	}, nil
 }
@@ -347,6 +355,8 @@ func (r *Router) one(ctx context.Context, in chat.Inbound) error {
 		return r.changes.edit(ctx, in)
 	case chat.KindRecall:
 		return r.changes.recall(ctx, in)
+	case chat.KindGesture:
+		return r.changes.gesture(ctx, in)
 	case chat.KindJoined, chat.KindLeft:
 	}
 	return r.end.settle(ctx, in, chat.InboundDone, chat.CodeNone)

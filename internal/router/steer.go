@@ -81,7 +81,10 @@ func (d *desk) Give(ctx context.Context, t chat.Turn) (command.Steering, error) 
 	}
 	lang := d.lang(chat.Conversation{}, t.By)
 	d.wg.Go(func() {
-		err := d.runner.Steer(ctx, into.ID, t.Input)
+		in, err := d.ready(ctx, t, s.Workspace, lang)
+		if err == nil {
+			err = d.runner.Steer(ctx, into.ID, in)
+		}
 		d.given(context.WithoutCancel(ctx), gift{t, into.ID, d.called(s.Agent), lang}, err)
 	})
 	return command.SteerTried, nil

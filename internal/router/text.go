@@ -29,14 +29,21 @@ func (k *intake) text(ctx context.Context, in chat.Inbound) error {
 	if !in.Role.Covers(chat.RoleMember) {
 		return k.end.refuse(ctx, in, []int64{in.ID}, chat.Conversation{}, chat.E(chat.Denied, "", nil))
 	}
+	if in.Unread != "" && in.Text == "" && in.Quote == "" && len(in.Files) == 0 {
+		return k.end.tell(ctx, in, chat.InboundDone, "unread", "kind", in.Unread)
+	}
 	if in.Quote == "" && len(in.Files) == 0 && unreadable(in.Text) {
 		return k.end.tell(ctx, in, chat.InboundDone, "nothing")
 	}
 	if done, err := k.answers.take(ctx, in); done || err != nil {
 		return err
 	}
-	k.ready = append(k.ready, k.bursts.add(in, time.Now())...)
-	if k.bursts.holds(in.ID) {
+	to, err := k.thread(ctx, in)
+	if err != nil {
+		return err
+	}
+	k.ready = append(k.ready, k.bursts.add(in, to, time.Now())...)
+	if to.session == 0 && k.bursts.holds(in.ID) {
 		k.warm(ctx, in)
 	}
 	return nil
@@ -109,13 +116,20 @@ func (k *intake) turn(ctx context.Context, b *burst, exempt bool) error {
 	o := order{in: rows[0], exempt: exempt}
 	for _, in := range rows {
 		o.inbound = append(o.inbound, in.ID)
-		o.input.Pieces = append(o.input.Pieces, piece(in))
 	}
+	pieces, to, err := k.pieces(ctx, rows)
+	if err != nil {
+		return err
+	}
+	o.input.Pieces, o.session = pieces, to.session
 	session, err := k.desk.place(ctx, o)
 	if err != nil {
 		return k.end.refuse(ctx, rows[0], append(o.inbound, b.edits...), chat.Conversation{}, err)
 	}
 	k.desk.lanes.Wake(session)
+	if to.lost {
+		k.replaced(ctx, rows[0])
+	}
 	if len(b.edits) > 0 {
 		return k.desk.Inbox.Settle(ctx, b.edits, chat.InboundDone, chat.CodeNone, nil)
 	}
@@ -123,7 +137,11 @@ func (k *intake) turn(ctx context.Context, b *burst, exempt bool) error {
 }
 
 func piece(in chat.Inbound) chat.Piece {
-	return chat.Piece{Inbound: in.ID, Speaker: speaker(in), Quote: in.Quote, Text: in.Text, Files: in.Files}
+	p := chat.Piece{Inbound: in.ID, Speaker: speaker(in), Quote: in.Quote, Source: in.Source, Text: in.Text, Files: in.Files}
+	if in.Unread != "" && in.Text == "" {
+		p.Text = "[" + in.Unread + ": this cannot be read here]"
+	}
+	return p
 }
 
 // warm has the session's process opened while the message waits for

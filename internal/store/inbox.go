@@ -157,6 +157,16 @@ WHERE i.state IN ('new', 'asked') AND i.state = 'asked' AND +i.place = ? ORDER B
 	return ins, err
 }
 
+// Versions is described at router.Inbox.
+func (v Inbox) Versions(ctx context.Context, place int64, msg string) (ins []chat.Inbound, err error) {
+	err = v.readOpen(ctx, func(ctx context.Context, h handle) (err error) {
+		ins, err = list(ctx, h, scanInbound, `SELECT `+inboundCols+`
+WHERE i.place = ? AND i.msg = ? AND i.kind IN ('text', 'edit') ORDER BY i.id`, place, msg)
+		return err
+	})
+	return ins, err
+}
+
 // Settle is described at router.Inbox. A message that has moved on already
 // keeps its state.
 func (v Inbox) Settle(ctx context.Context, ids []int64, s chat.InboundState, reason chat.Code, outs []chat.Out) error {

@@ -162,6 +162,7 @@ func (n *run) lastWord(e ending, usage chat.Usage, tools int) (outs []chat.Out) 
 			outs = nil
 		}
 	}()
+	n.words.aside = aside(n)
 	text := strings.TrimRight(n.host.live.Text(), " \n")
 	again := n.past.repeats(n.session.ID, text)
 	if again && e.state == chat.TurnSucceeded && n.turn.Origin == chat.OriginAgent {

@@ -23,6 +23,7 @@ type words struct {
 	can   func(a worker.Ability) bool
 	lang  string
 	rich  chat.Choice // the form of what the agent says
+	aside string      // names the session that speaks, where another one is current
 }
 
 func (r *Runner) words(t chat.Turn, agent, lang string) words {
@@ -55,6 +56,7 @@ func (w words) said(text, mark string) chat.Reply {
 	if w.turn.Origin == chat.OriginAgent {
 		mark = strings.TrimSpace(i18n.T(w.lang, "turn.background") + " " + mark)
 	}
+	mark = strings.TrimSpace(w.aside + " " + mark)
 	return chat.Reply{Kind: chat.ReplyAnswer, Markdown: text, Footer: mark, Rich: w.rich}
 }
 

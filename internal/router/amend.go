@@ -1,0 +1,121 @@
+package router
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cligate/internal/chat"
+	"cligate/internal/command"
+	"cligate/internal/i18n"
+)
+
+// same reports whether an edit changes nothing that an agent would see: a link
+// preview came, a location moved.
+func same(before, now chat.Message) bool {
+	if strings.TrimSpace(before.Text) != strings.TrimSpace(now.Text) {
+		return false
+	}
+	for _, f := range now.Files {
+		if !slices.ContainsFunc(before.Files, f.Same) {
+			return false
+		}
+	}
+	return true
+}
+
+// offer is what can be done about an edit of a message that runs already.
+func (c changes) offer(t chat.Turn, in chat.Inbound, lang string) [][]chat.Button {
+	data := func(verb string) string { return fmt.Sprintf("edit:%s:%d:%s", verb, t.ID, in.Ref.ID) }
+	row := []chat.Button{{Label: i18n.T(lang, "router.button_again"), Data: data("again")}}
+	if c.desk.Takes(t.Session) {
+		row = slices.Insert(row, 0, chat.Button{Label: i18n.T(lang, "router.button_steer"), Data: data("steer"), Style: "primary"})
+	}
+	return [][]chat.Button{row}
+}
+
+// press carries out what was chosen about an edit: the message's newest words
+// go to the running turn, or make a turn of their own. People choose about
+// their own messages, operators about all.
+func (c changes) press(ctx context.Context, in chat.Inbound, what string) error {
+	verb, rest, _ := strings.Cut(what, ":")
+	id, msg, _ := strings.Cut(rest, ":")
+	turn, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || verb != "steer" && verb != "again" {
+		return c.end.settle(ctx, in, chat.InboundDone, chat.Invalid)
+	}
+	t, err := c.desk.Turns.TurnByID(ctx, turn)
+	var all []chat.Inbound
+	if err == nil && t.Place.ID == in.Place.ID {
+		all, err = c.desk.Inbox.Versions(ctx, in.Place.ID, msg)
+	}
+	switch {
+	case chat.CodeOf(err) == chat.Missing, err == nil && len(all) == 0:
+		return c.end.settle(ctx, in, chat.InboundDone, chat.Invalid)
+	case err != nil:
+		return fmt.Errorf("find the message that was edited: %w", err)
+	case !in.Role.Covers(chat.RoleMember), all[0].Sender.ID != in.Sender.ID && !in.Role.Covers(chat.RoleOperator):
+		return c.end.refuse(ctx, in, []int64{in.ID}, chat.Conversation{}, chat.E(chat.Denied, "", nil))
+	}
+	if verb == "steer" {
+		return c.steer(ctx, in, t, newest(all))
+	}
+	return c.again(ctx, in, t, all)
+}
+
+// newest is the last version of a message.
+func newest(all []chat.Inbound) chat.Inbound { return all[len(all)-1] }
+
+// correction marks new words of an old message for the agent that works on the
+// old ones.
+const correction = "[correction of a message above; it now reads]\n"
+
+func (c changes) steer(ctx context.Context, in chat.Inbound, t chat.Turn, now chat.Inbound) error {
+	conv, err := c.desk.conversation(ctx, in.Conversation)
+	if err != nil {
+		return err
+	}
+	p := piece(now)
+	p.Inbound, p.Text = 0, correction+p.Text
+	wake, said, err := c.desk.Steer(ctx, command.Request{
+		Call: command.Call{In: in, Conv: conv}, Session: t.Session, Input: chat.Input{Pieces: []chat.Piece{p}},
+	})
+	if err != nil {
+		return c.end.refuse(ctx, in, []int64{in.ID}, conv, err)
+	}
+	var rs []chat.Reply
+	if said != command.SteerTried {
+		rs = say(i18n.T(c.desk.lang(conv, in.Sender), "router.edit_waits"))
+	}
+	return c.made(ctx, in, wake, rs)
+}
+
+// again makes a turn of the same input with the new words.
+func (c changes) again(ctx context.Context, in chat.Inbound, t chat.Turn, all []chat.Inbound) error {
+	conv, err := c.desk.conversation(ctx, in.Conversation)
+	if err != nil {
+		return err
+	}
+	o := order{in: in, session: t.Session, names: t.ID, input: chat.Input{Pieces: slices.Clone(t.Input.Pieces)}}
+	for i, p := range o.input.Pieces {
+		if p.Inbound == all[0].ID {
+			o.input.Pieces[i].Text = newest(all).Text
+		}
+	}
+	wake, err := c.desk.place(ctx, o)
+	if err != nil {
+		return c.end.refuse(ctx, in, []int64{in.ID}, conv, err)
+	}
+	return c.made(ctx, in, wake, nil)
+}
+
+// made ends the press of a button that has made a turn.
+func (c changes) made(ctx context.Context, in chat.Inbound, wake int64, rs []chat.Reply) error {
+	err := c.end.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, c.desk.unbutton(ctx, in), rs...)
+	if err == nil && wake != 0 {
+		c.desk.lanes.Wake(wake)
+	}
+	return err
+}
