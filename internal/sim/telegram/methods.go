@@ -24,7 +24,7 @@ func (r request) dispatch(method string) (any, *refusal) {
 	case "sendMessage":
 		return r.sendMessage()
 	case "sendRichMessage":
-		return r.sendRich()
+		return sendRich(r)
 	case "getFile":
 		return r.getFile()
 	case "sendDocument":
@@ -213,7 +213,7 @@ func (r request) edit(field, entField string, limit int) (any, *refusal) {
 	case field == "": // the buttons only
 		rich = m.Rich
 	case field == "text" && p.str("rich_message") != "" && !s.noRich:
-		if t, rich, no = r.readRich(); no != nil {
+		if t, rich, no = readRich(r); no != nil {
 			return nil, no
 		}
 	default:

@@ -87,7 +87,7 @@ func (r *richReader) refuse(why string) {
 }
 
 // readRich checks the rich message of a call.
-func (r request) readRich() (body, *Rich, *refusal) {
+func readRich(r request) (body, *Rich, *refusal) {
 	raw := r.p.str("rich_message")
 	var m richMessage
 	if err := strictJSON([]byte(raw), &m); err != nil {
@@ -279,7 +279,7 @@ func (r *richReader) richText(raw json.RawMessage, depth int) {
 }
 
 // sendRich is sendRichMessage.
-func (r request) sendRich() (any, *refusal) {
+func sendRich(r request) (any, *refusal) {
 	s, b, p := r.s, r.b, r.p
 	if s.noRich {
 		return nil, &refusal{code: 404, text: "Not Found: method not found"}
@@ -288,7 +288,7 @@ func (r request) sendRich() (any, *refusal) {
 	if no != nil {
 		return nil, no
 	}
-	t, rich, no := r.readRich()
+	t, rich, no := readRich(r)
 	if no != nil {
 		return nil, no
 	}
