@@ -326,6 +326,27 @@ func (b brokenInbox) Record(context.Context, string, string, []chat.Inbound) ([]
 	return nil, b.err
 }
 
+func (b brokenInbox) Keep(context.Context, string, []chat.Unread) error { return b.err }
+
+func TestWhatIsNotUnderstoodIsKeptBeforeItIsAcknowledged(t *testing.T) {
+	t.Parallel()
+	b := platform.Batch{Account: "bot", Cursor: "9", Unread: []chat.Unread{{Raw: []byte("7"), Why: "odd"}}}
+	d := open(t)
+	if _, err := d.gate.Receive(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	if c, _ := d.gate.Cursor(t.Context(), "bot"); c != "9" {
+		t.Errorf("the cursor is %q", c)
+	}
+	full := open(t, func(x *receive.Deps) { x.Inbox = brokenInbox{x.Inbox, chat.E(chat.Unavailable, "disk full", nil)} })
+	if _, err := full.gate.Receive(t.Context(), b); err == nil {
+		t.Error("acknowledged without being kept")
+	}
+	if c, _ := full.gate.Cursor(t.Context(), "bot"); c != "" {
+		t.Errorf("the cursor moved to %q", c)
+	}
+}
+
 type brokenAccess struct{ receive.Access }
 
 func (brokenAccess) Role(context.Context, string, string, bool, string) (chat.Role, error) {
