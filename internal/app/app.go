@@ -163,7 +163,7 @@ func (a *App) assemble(ctx context.Context) error {
 	}
 	c := &a.core
 	c.voice, err = reply.New(db.Outbox(), adapters, reply.Config{
-		Lang: cfg.Language, NoReactions: !cfg.Display.Reactions, Dead: a.owner.dead, Discard: a.spool.Remove, Log: a.log,
+		Lang: cfg.Language, NoReactions: !cfg.Display.Reactions, Dead: a.owner.dead, Held: a.owner.held, Discard: a.spool.Remove, Log: a.log,
 	})
 	if err != nil {
 		return err
@@ -201,9 +201,10 @@ func (a *App) assemble(ctx context.Context) error {
 		Ledger: router.Ledger{
 			Inbox: db.Inbox(), Turns: db.Turns(), Control: db.Turns(), Conversations: db.Sessions(), Asks: db.Asks(),
 			Rules: db.Rules(), Spending: db.Books(), History: db.History(), Endings: db.Runs(),
+			Places: db.Places(), Rooms: db.Places(),
 		},
 		Runner: c.turns, Workers: c.sessions, Agents: a.agents, Clicks: clicks, Board: board, Voice: c.voice,
-		Signals: c.voice, Incoming: incoming{keeper}, Files: fetches(cfg.Files.Get, out),
+		Signals: c.voice, Titles: titles{adapters}, Incoming: incoming{keeper}, Files: fetches(cfg.Files.Get, out),
 	}, router.Config{
 		Agent: a.agent, Lang: cfg.Language, Burst: cfg.BurstWindow, Album: cfg.AlbumWindow, Age: cfg.MessageAge,
 		QueueMax: cfg.QueueMax, Notices: router.Notices(cfg.QueueNotice), Commands: commands(cfg, adapters, a.log), Log: a.log,
@@ -214,7 +215,7 @@ func (a *App) assemble(ctx context.Context) error {
 	c.gate, err = receive.New(receive.Deps{
 		Inbox: db.Inbox(), Access: db.People(), Places: db.Places(), Rooms: db.Places(), Voice: c.voice, Clicks: clicks, Wake: c.router.Wake,
 		Paired: a.refreshMenus,
-	}, receive.Config{Owners: owners, Log: a.log})
+	}, receive.Config{Owners: owners, Room: room(cfg), Log: a.log})
 	return err
 }
 

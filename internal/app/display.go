@@ -26,7 +26,10 @@ func footer(cfg config.Config) []turn.FooterItem {
 }
 
 func commands(cfg config.Config, adapters map[string]platform.Adapter, log *slog.Logger) command.Config {
-	return command.Config{Workspaces: workspaces(cfg), Verbosity: verbosity(cfg), Rich: documents(adapters), Log: log}
+	return command.Config{
+		Workspaces: workspaces(cfg), Verbosity: verbosity(cfg), Rich: documents(adapters), Room: room(cfg),
+		Service: service(adapters), Log: log,
+	}
 }
 
 // documents says which accounts show answers as documents.

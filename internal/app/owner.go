@@ -62,6 +62,16 @@ func (o *owner) dead(out chat.Out, reason string) {
 	o.log.Error("a message was given up", "outbox", out.ID, "turn", out.Turn, "reason", reason)
 }
 
+// held is told about a message that waits for its topic where nobody in the chat
+// can be told of it.
+func (o *owner) held(out chat.Out, reason string) {
+	name := out.Place.Title
+	if name == "" {
+		name = out.Place.Thread
+	}
+	o.tell(i18n.T(o.lang, "app.held", "account", out.Place.Account, "chat", out.Place.Chat, "topic", name, "detail", reason), "")
+}
+
 // tell says text in every owner's direct chat, except on the account that is
 // in trouble itself. It does not block.
 func (o *owner) tell(text, except string) {

@@ -58,26 +58,19 @@ func (p Piece) said() []string {
 		parts = append(parts, p.Source.quoted(p.Quote))
 	}
 	if p.Text != "" {
-		parts = append(parts, p.spoken(p.Text))
+		parts = append(parts, p.Text)
 	}
 	for _, f := range p.Files {
 		switch {
 		case f.Heard != "" && p.Source.Kind == SourceForward:
 			parts = append(parts, p.Source.quoted(f.Heard))
 		case f.Heard != "":
-			parts = append(parts, p.spoken(harmless(f.Heard)))
+			parts = append(parts, harmless(f.Heard))
 		case f.Lost != "":
 			parts = append(parts, "[a file was sent, named "+strconv.Quote(f.Name)+", but it is not here: "+f.Lost+"]")
 		}
 	}
-	return parts
-}
-
-func (p Piece) spoken(words string) string {
-	if p.Speaker == "" {
-		return words
-	}
-	return p.Speaker + ": " + words
+	return p.signed(parts)
 }
 
 // harmless keeps spoken words that sound like a command of the agent's own

@@ -31,7 +31,11 @@ type Config struct {
 	// Rich is whether an account's service shows answers as documents where a
 	// conversation does not say; empty = it has no form for that. nil = none has.
 	Rich func(account string) chat.Choice
-	Log  *slog.Logger
+	Room chat.Room // of groups that chose nothing
+	// Service tells what the chat service of an account can do; nil = nothing
+	// of this.
+	Service func(account string) Service
+	Log     *slog.Logger
 }
 
 // Validate reports what is wrong with c.
@@ -64,10 +68,24 @@ func (c Call) text(key string, args ...any) string {
 	return i18n.T(c.Lang, "command."+key, args...)
 }
 
+// Service is what a chat service can do.
+type Service struct {
+	Topics    bool // it has topics, where the chat has them
+	Overhears bool // it is given messages of groups that do not concern the bot
+}
+
+// TopicOrder is a topic that is to be made.
+type TopicOrder struct {
+	Key      string // the same key makes one topic only; empty = one for this message
+	Topic    chat.Topic
+	Greeting chat.Reply // the first words in it
+}
+
 // Result is what a command leaves to its caller.
 type Result struct {
 	Replies []chat.Reply
-	Wake    int64 // the session whose queue is to be looked at once the replies are stored; 0 = none
+	Topic   *TopicOrder // is to be made once the message has ended
+	Wake    int64       // the session whose queue is to be looked at once the replies are stored; 0 = none
 }
 
 // say is the result of most commands: one notice.
@@ -119,6 +137,9 @@ func table() []spec {
 		{name: "compact", verb: "compact", least: chat.RoleMember, run: compact},
 		{name: "workspace", verb: "ws", least: chat.RoleMember, run: workspace},
 		{name: "file", verb: "file", least: chat.RoleMember, run: file},
+		{name: "topic", least: chat.RoleMember, run: topic},
+		{name: "listen", verb: "listen", least: chat.RoleViewer, run: listening().run},
+		{name: "sharing", verb: "sharing", least: chat.RoleViewer, run: sharing().run},
 		{name: "approve", least: chat.RoleMember, run: approve},
 		{name: "deny", least: chat.RoleMember, run: deny},
 		{name: "rules", verb: "rule", least: chat.RoleOperator, run: rules},
@@ -132,6 +153,7 @@ func table() []spec {
 		{name: "recap", verb: "recap", least: chat.RoleMember, quiet: true, run: recap},
 		{name: "renew", verb: "renew", least: chat.RoleMember, quiet: true, run: renew},
 		{name: "take", verb: "take", least: chat.RoleOperator, quiet: true, run: take},
+		{name: "lost", verb: "lost", least: chat.RoleMember, quiet: true, run: lost},
 		{name: "clear", verb: "clear", least: chat.RoleMember, quiet: true, run: clearQueue},
 	}
 }
@@ -144,6 +166,7 @@ type Deps struct {
 	Asks          Asks
 	Rules         Rules
 	Spending      Spending
+	Rooms         Rooms
 	Desk          Desk
 	Workers       Workers
 	Agents        Agents

@@ -185,3 +185,21 @@ type FileEntry struct {
 	Path string // from the workspace
 	Dir  bool
 }
+
+// Rooms knows the chats of several people and the topics of chats.
+type Rooms interface {
+	// Room returns what a chat is set to, zero when nothing was chosen.
+	Room(ctx context.Context, account, chatID string) (chat.Room, error)
+	// SetRoom sets a chat; by is noted in the audit trail.
+	SetRoom(ctx context.Context, account, chatID string, r chat.Room, by string) error
+	// Seats returns the places of a chat, oldest first, without those that went
+	// on elsewhere.
+	Seats(ctx context.Context, account, chatID string) ([]chat.Seat, error)
+	// Seat returns a place; chat.Missing.
+	Seat(ctx context.Context, place int64) (chat.Seat, error)
+	// Redirect sends on to another place what waits for one, and what will; the
+	// conversations of both stay theirs. Doing it again changes nothing.
+	Redirect(ctx context.Context, from, to int64) error
+	// Discard drops what waits for a place and returns how much that was.
+	Discard(ctx context.Context, place int64) (int64, error)
+}

@@ -115,6 +115,12 @@ func (c *Config) check() []string {
 		bad = append(bad, fmt.Sprintf("queue_notice: %q is not reaction, text or off", c.QueueNotice))
 	}
 	bad = append(bad, c.Display.check()...)
+	if !slices.Contains([]string{"mention", "reply", "all"}, c.Groups.Listen) {
+		bad = append(bad, fmt.Sprintf("groups.listen: %q is not mention, reply or all", c.Groups.Listen))
+	}
+	if !slices.Contains([]string{"shared", "person"}, c.Groups.Sharing) {
+		bad = append(bad, fmt.Sprintf("groups.sharing: %q is not shared or person", c.Groups.Sharing))
+	}
 	if !slices.Contains([]string{"recap", "ask"}, c.Sessions.OnLost) {
 		bad = append(bad, fmt.Sprintf("sessions.on_lost: %q is not recap or ask", c.Sessions.OnLost))
 	}

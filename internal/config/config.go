@@ -43,6 +43,7 @@ type Config struct {
 	Display   Display   `mapstructure:"display"`
 	Inbox     Inbox     `mapstructure:"inbox"`
 	Speech    Speech    `mapstructure:"speech"`
+	Groups    Groups    `mapstructure:"groups"`
 
 	Log      Log      `mapstructure:"log"`
 	Web      Web      `mapstructure:"web"`
@@ -119,6 +120,12 @@ type Speech struct {
 	Timeout     time.Duration `mapstructure:"timeout"`  // for one recording
 	MaxSizeMB   int64         `mapstructure:"max_size_mb"`
 	MaxDuration time.Duration `mapstructure:"max_duration"`
+}
+
+// Groups says how groups are served that chose nothing themselves.
+type Groups struct {
+	Listen  string `mapstructure:"listen"`  // mention, reply, all
+	Sharing string `mapstructure:"sharing"` // shared, person
 }
 
 // Log says what is logged and how.
@@ -248,6 +255,7 @@ func Default() Config {
 		Display:      Display{Verbosity: 2, Footer: slices.Clone(footerItems), Reactions: true},
 		Inbox:        Inbox{FileMaxMB: 200, TotalMaxMB: 2000, Keep: 30 * 24 * time.Hour},
 		Speech:       Speech{Model: "whisper-1", Timeout: 3 * time.Minute, MaxSizeMB: 25, MaxDuration: 20 * time.Minute},
+		Groups:       Groups{Listen: "mention", Sharing: "shared"},
 		Log:          Log{Level: "info", Format: "text"},
 		Web:          Web{Addr: "127.0.0.1:8765"},
 		Telegram: Telegram{

@@ -31,6 +31,7 @@ type burst struct {
 	rows   []chat.Inbound
 	to     thread  // what its first reply goes on with
 	edits  []int64 // edits that are worked in already, to be settled with the turn
+	bare   bool    // a command of the agent's own: nothing stands before it
 	first  time.Time
 	due    time.Time
 }

@@ -48,7 +48,7 @@ var once = []string{"edit", "cont", "retry", "drop", "run", "clear", "undo", "ag
 
 // single are the verbs after which the pressed button means nothing, and the
 // others of its message still do.
-var single = []string{"rm", "now", "rule", "take", "compact"}
+var single = []string{"rm", "now", "rule", "take", "compact", "lost", "listen", "sharing"}
 
 // linesBack is how far back the message of a button is looked for.
 const linesBack = 200

@@ -231,7 +231,7 @@ func TestOnlyTheAskerOrAnOperatorAnswers(t *testing.T) {
 			_, err := h.db.People().Grant(t.Context(), chat.Grant{Account: "bot", Chat: "g1", Person: id, Role: role, By: "1"})
 			must(t, err)
 		}
-		h.runner.holds("Bob: work")
+		h.runner.holds("[message from Bob (id 2)]\nwork")
 		h.say("work", in(team), from(bob))
 		a := h.ask(approval)
 		h.say("allow", in(team), from(eve), replyTo(h.shown(a)))

@@ -22,6 +22,7 @@ type desk struct {
 	board    Board
 	voice    Voice
 	notices  *notices
+	names    *names
 	agents   command.Agents
 	incoming Incoming
 	cfg      Config
@@ -86,6 +87,7 @@ func (d *desk) queue(ctx context.Context, o order) (chat.Turn, error) {
 	if ahead > 0 || after.ID != 0 {
 		d.fetch(ctx, t, s)
 	}
+	d.names.first(o.in.Place, title(o.input))
 	switch lang := d.lang(s.conv, o.in.Sender); {
 	case after.ID != 0 && len(waiting) == 0:
 		d.notices.waits(o.in, t, after, lang)
@@ -259,13 +261,10 @@ func ordered(r command.Request) order {
 
 // speaker names who speaks, where several people share a session.
 func speaker(in chat.Inbound) string {
-	switch {
-	case in.Place.Direct, in.Place.Person != "":
+	if in.Place.Direct || in.Place.Person != "" {
 		return ""
-	case in.Sender.Name != "":
-		return in.Sender.Name
 	}
-	return in.Sender.ID
+	return in.Sender.Speaker()
 }
 
 // Retire closes the process of a replaced session, unless it has work.

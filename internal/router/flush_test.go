@@ -42,7 +42,7 @@ func TestConversationsGetTheirTurnsTogether(t *testing.T) {
 		h.settleDown()
 		got := h.runner.prompts()
 		slices.Sort(got)
-		if !slices.Equal(got, []string{"Ann: there", "here"}) {
+		if !slices.Equal(got, []string{"[message from Ann (id 1)]\nthere", "here"}) {
 			t.Errorf("prompts = %q", got)
 		}
 		if n := q.alone.Load(); n != 0 {
@@ -81,7 +81,7 @@ func TestAMessageDoesNotOvertakeOneThatCouldNotBeTaken(t *testing.T) {
 				must(t, err)
 				h.receive(h.message("first", in(team)), h.message("second", in(team), from(other)))
 				h.settleDown()
-				h.prompts("Ann: first", "Bob: second")
+				h.prompts("[message from Ann (id 1)]\nfirst", "[message from Bob (id 2)]\nsecond")
 			})
 		})
 	}

@@ -83,9 +83,10 @@ func open(t *testing.T, change func(*setup)) *house {
 		Ledger: router.Ledger{
 			Inbox: inbox, Turns: turns, Control: db.Turns(), Conversations: db.Sessions(),
 			Asks: db.Asks(), Rules: db.Rules(), Spending: db.Books(), History: db.History(), Endings: db.Runs(),
+			Places: db.Places(), Rooms: db.Places(),
 		},
 		Runner: h.runner, Workers: h.workers, Agents: h.agents, Clicks: clicks, Board: h.board,
-		Voice: h.voice, Signals: h.signals, Incoming: s.incoming,
+		Voice: h.voice, Signals: h.signals, Titles: h.signals, Incoming: s.incoming,
 	}, s.cfg)
 	must(t, err)
 	if s.access == nil {
@@ -487,6 +488,17 @@ type signals struct {
 	mu    sync.Mutex
 	no    bool
 	marks []string
+	names []string
+}
+
+func (s *signals) Title(_ context.Context, p chat.Place, name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.no {
+		return chat.E(chat.Unsupported, "", nil)
+	}
+	s.names = append(s.names, p.Thread+" "+name)
+	return nil
 }
 
 func (s *signals) Sign(t chat.Turn, sign chat.Sign, failed func()) {

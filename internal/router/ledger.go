@@ -139,3 +139,9 @@ type History interface {
 	// LastTurn returns the newest turn of a session; chat.Missing.
 	LastTurn(ctx context.Context, session int64) (chat.Turn, error)
 }
+
+// Places keeps the names of topics.
+type Places interface {
+	// Named notes that a topic has its name.
+	Named(ctx context.Context, place int64, title string) error
+}

@@ -192,7 +192,7 @@ func TestMessagesOfOnePersonDoNotWaitForAnother(t *testing.T) {
 		h.receive(h.message("from ann", in(team)), h.message("from bob", in(team), from(bob)))
 		time.Sleep(time.Second)
 		synctest.Wait()
-		h.prompts("Ann: from ann", "Bob: from bob")
+		h.prompts("[message from Ann (id 1)]\nfrom ann", "[message from Bob (id 2)]\nfrom bob")
 	})
 }
 
@@ -314,7 +314,7 @@ func TestSomebodyElsesOldMessagesAreNotTheirs(t *testing.T) {
 		h.prompts()
 		h.told("somebody else")
 		h.click("aged:run", in(team))
-		h.prompts("Ann: old")
+		h.prompts("[message from Ann (id 1)]\nold")
 	})
 }
 

@@ -71,6 +71,8 @@ type Ledger struct {
 	Spending      command.Spending
 	History       History
 	Endings       Endings
+	Places        Places
+	Rooms         command.Rooms
 }
 
 // Workers knows the live processes.
@@ -120,6 +122,7 @@ type Deps struct {
 	Board   Board
 	Voice   Voice
 	Signals Signals
+	Titles  Titles        // nil = topics keep their names
 	Files   command.Files // nil = people fetch none
 	// Incoming sees to what people send beside words; nil = nothing is fetched.
 	Incoming Incoming
@@ -158,10 +161,11 @@ func New(ctx context.Context, d Deps, cfg Config) (*Router, error) {
 	k := &desk{
 		Ledger: d.Ledger, lanes: lanes, runner: d.Runner, workers: d.Workers,
 		board: d.Board, voice: d.Voice, notices: n, agents: d.Agents, incoming: d.Incoming, cfg: cfg,
+		names: &names{ctx: n.ctx, titles: d.Titles, places: d.Ledger.Places, log: cfg.Log, busy: map[int64]bool{}},
 	}
 	set, err := command.New(command.Deps{
 		Conversations: d.Ledger.Conversations, Turns: reads{d.Ledger.Turns, d.Ledger.History}, Queue: d.Ledger.Control,
-		Asks: d.Ledger.Asks, Rules: d.Ledger.Rules, Spending: d.Ledger.Spending, Desk: k, Workers: d.Workers, Agents: d.Agents,
+		Asks: d.Ledger.Asks, Rules: d.Ledger.Rules, Spending: d.Ledger.Spending, Rooms: d.Ledger.Rooms, Desk: k, Workers: d.Workers, Agents: d.Agents,
 		Files: d.Files,
 	}, cfg.Commands)
 	if err != nil {
@@ -214,6 +218,7 @@ func (r *Router) Run(ctx context.Context) error {
 	}
 	r.desk.wg.Wait()
 	r.desk.notices.wg.Wait()
+	r.desk.names.wg.Wait()
 	return nil
 }
 
@@ -357,7 +362,9 @@ func (r *Router) one(ctx context.Context, in chat.Inbound) error {
 		return r.changes.recall(ctx, in)
 	case chat.KindGesture:
 		return r.changes.gesture(ctx, in)
-	case chat.KindJoined, chat.KindLeft:
+	case chat.KindJoined:
+		return r.end.welcome(ctx, in)
+	case chat.KindLeft, chat.KindRenamed, chat.KindReopened, chat.KindMoved:
 	}
 	return r.end.settle(ctx, in, chat.InboundDone, chat.CodeNone)
 }

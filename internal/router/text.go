@@ -2,6 +2,7 @@ package router
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -86,7 +87,7 @@ func (k *intake) command(ctx context.Context, in chat.Inbound, name, arg string)
 		if err != nil {
 			return k.end.refuse(ctx, in, []int64{in.ID}, conv, err)
 		}
-		if err := k.end.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, k.desk.unbutton(ctx, in), res.Replies...); err != nil {
+		if err := k.end.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, k.more(ctx, in, res), res.Replies...); err != nil {
 			return err
 		}
 		if res.Wake != 0 {
@@ -96,9 +97,28 @@ func (k *intake) command(ctx context.Context, in chat.Inbound, name, arg string)
 	case !in.Role.Covers(chat.RoleMember):
 		return k.end.refuse(ctx, in, []int64{in.ID}, conv, chat.E(chat.Denied, "", nil))
 	case k.set.Passes(c):
-		return k.turn(ctx, &burst{author: authorOf(in), rows: []chat.Inbound{in}}, false)
+		return k.turn(ctx, &burst{author: authorOf(in), rows: []chat.Inbound{in}, bare: true}, false)
 	}
 	return k.end.settle(ctx, in, chat.InboundDone, chat.CodeNone, k.set.Unknown(c).Replies...)
+}
+
+// more is what is committed with the end of a command beside its replies.
+func (k *intake) more(ctx context.Context, in chat.Inbound, res command.Result) []chat.Out {
+	outs := k.desk.unbutton(ctx, in)
+	if res.Topic == nil {
+		return outs
+	}
+	t := res.Topic.Topic
+	key := res.Topic.Key
+	if key == "" {
+		key = fmt.Sprintf("in/%d/topic", in.ID)
+	}
+	for _, o := range k.desk.voice.Compose(in.Place, 0, key+"/hello", chat.OutNotice, res.Topic.Greeting) {
+		t.Greeting = append(t.Greeting, o.Part)
+	}
+	return append(outs, chat.Out{
+		Key: key, Place: in.Place, Class: chat.OutNotice, Op: chat.OpTopic, Part: chat.Part{Topic: &t}, State: chat.OutPending,
+	})
 }
 
 // flushAuthor makes the turn of what the author of in said just before.
@@ -120,6 +140,9 @@ func (k *intake) turn(ctx context.Context, b *burst, exempt bool) error {
 	pieces, to, err := k.pieces(ctx, rows)
 	if err != nil {
 		return err
+	}
+	if b.bare && len(pieces) > 0 {
+		pieces[0].Speaker = ""
 	}
 	o.input.Pieces, o.session = pieces, to.session
 	session, err := k.desk.place(ctx, o)

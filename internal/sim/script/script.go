@@ -46,7 +46,8 @@ func Parse(text string) []Step {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		switch {
-		case line == "", strings.HasPrefix(line, "> "), strings.HasPrefix(line, note), strings.HasPrefix(line, "[quoted text"), line == "[end of quoted text]":
+		case line == "", strings.HasPrefix(line, "> "), strings.HasPrefix(line, note), strings.HasPrefix(line, "[quoted text"), line == "[end of quoted text]",
+			strings.HasPrefix(line, "[message from "):
 		case strings.HasPrefix(line, "[end of "):
 			steps = nil
 		default:

@@ -16,7 +16,7 @@ type phrase struct {
 var (
 	remember = regexp.MustCompile(`(?i)(?:remember the word|记住(?:这个)?(?:单?词|字)[:：]?)\s*["'“‘「]?([\p{L}\p{N}_-]+)`)
 	recall   = regexp.MustCompile(`(?i)^what(?: is|'s| was) the word\b|^(?:那个|刚才的)?(?:单?词|字)是什么`)
-	speaker  = regexp.MustCompile(`^[^:\n]{1,60}: +`)
+	speaker  = regexp.MustCompile(`^(?:[^:\n]{1,60}: +|\[message from [^\n]*\]\n)`)
 )
 
 // verbs are what the demo agent does on request.
