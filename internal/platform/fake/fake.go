@@ -49,6 +49,7 @@ type Message struct {
 	ID      int64
 	Key     string // of the row that posted it
 	Chat    string
+	Thread  string
 	Turn    int64
 	Class   chat.OutClass
 	Part    chat.Part
@@ -202,7 +203,7 @@ func (s *Service) enter(o chat.Out) {
 		}
 	}
 	switch {
-	case o.Op == chat.OpRemove || o.Part.File != nil:
+	case o.Op == chat.OpRemove || o.Op == chat.OpTopic || o.Part.File != nil:
 	case strings.TrimSpace(o.Part.Text) == "":
 		s.test.Errorf("an empty message for %s", ch)
 	case render.Units(o.Part.Text) > Limit:
@@ -219,6 +220,10 @@ func (s *Service) leave(o chat.Out) {
 func (s *Service) carryOut(o chat.Out) (chat.Ref, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if o.Op == chat.OpTopic {
+		s.next++
+		return chat.Ref{ID: strconv.FormatInt(s.next, 10), Chat: o.Place.Chat, Num: s.next}, nil
+	}
 	if o.Op == chat.OpPost {
 		if o.Unsure != nil {
 			if !s.traits.Settles {
@@ -231,7 +236,7 @@ func (s *Service) carryOut(o chat.Out) (chat.Ref, error) {
 			}
 		}
 		s.next++
-		m := &Message{ID: s.next, Key: o.Key, Chat: o.Place.Chat, Turn: o.Turn, Class: o.Class, Part: o.Part}
+		m := &Message{ID: s.next, Key: o.Key, Chat: o.Place.Chat, Thread: o.Place.Thread, Turn: o.Turn, Class: o.Class, Part: o.Part}
 		s.messages = append(s.messages, m)
 		return m.ref(), nil
 	}
