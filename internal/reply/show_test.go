@@ -309,3 +309,23 @@ func TestWordsOvertakeTheFirstPostOfALiveMessage(t *testing.T) {
 		sleep(time.Minute)
 	})
 }
+
+func TestManyToolCallsAreShownAtThePaceOfEdits(t *testing.T) {
+	bubble(t, traits, func(h *house) {
+		tn := turnOf(h.place("1", true), 1)
+		l := h.voice.Begin(tn, chat.Look{Lang: "en", Agent: "demo"})
+		for i := range 50 {
+			tool := chat.Tool{ID: fmt.Sprint(i), Name: "Bash", Title: fmt.Sprintf("step %d", i), State: chat.ToolRunning}
+			l.Event(chat.Event{Kind: chat.EventTool, Tool: &tool})
+			time.Sleep(50 * time.Millisecond)
+			tool.State = chat.ToolDone
+			l.Event(chat.Event{Kind: chat.EventTool, Tool: &tool})
+			time.Sleep(50 * time.Millisecond)
+		}
+		if n := len(h.tg.Calls()); n < 3 || n > 4 {
+			t.Errorf("%d calls in 5 s", n)
+		}
+		h.finish(l, tn, "over")
+		sleep(time.Minute)
+	})
+}

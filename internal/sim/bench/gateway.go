@@ -88,6 +88,7 @@ func (l *lab) environment(k kind, address, dir string, o options) []string {
 		"CLIGATE_TELEGRAM_TOKEN=1234567890:bench-bench-bench-bench-bench-bench", "CLIGATE_TELEGRAM_API_URL="+address,
 		"CLIGATE_TELEGRAM_OWNERS="+strings.Join(people, ","), "CLIGATE_TELEGRAM_UNPACED="+strconv.FormatBool(!o.paced),
 		"CLIGATE_BURST_WINDOW="+o.burst.String(), "CLIGATE_WEB_ADDR=127.0.0.1:0",
+		"CLIGATE_DISPLAY_FOOTER=off", // an answer ends with the agent's own figures, which are read here
 		"CLIGATE_WORKERS_MAX="+strconv.Itoa(max(o.people, 32)),
 	)
 }
