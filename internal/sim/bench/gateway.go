@@ -89,6 +89,7 @@ func (l *lab) environment(k kind, address, dir string, o options) []string {
 		"CLIGATE_TELEGRAM_OWNERS="+strings.Join(people, ","), "CLIGATE_TELEGRAM_UNPACED="+strconv.FormatBool(!o.paced),
 		"CLIGATE_BURST_WINDOW="+o.burst.String(), "CLIGATE_WEB_ADDR=127.0.0.1:0",
 		"CLIGATE_DISPLAY_FOOTER=off", // an answer ends with the agent's own figures, which are read here
+		"CLIGATE_FILES_OUT=false",    // the first prompt of a session would begin with words about files, not with the orders
 		"CLIGATE_WORKERS_MAX="+strconv.Itoa(max(o.people, 32)),
 	)
 }
