@@ -160,7 +160,7 @@ func (w witness) prompts() (ps []oracle.Prompt, overlaps []string) {
 // doubtful send, and what raced with a person.
 var expected = []string{
 	"message to edit not found", "message can't be edited", "message is not modified", "message to delete not found",
-	"query is too old", "there is no text in the message to edit", "fault: ", "Too Many Requests", "Conflict: terminated by other getUpdates",
+	"query is too old", "file is too big", "there is no text in the message to edit", "fault: ", "Too Many Requests", "Conflict: terminated by other getUpdates",
 }
 
 // unstored is how long a wait that the platform asked for may take to be

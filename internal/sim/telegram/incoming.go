@@ -148,7 +148,7 @@ func decorate(out map[string]any, m *Message) {
 }
 
 // getFile tells where a file can be had.
-func (r request) getFile() (any, *refusal) {
+func getFile(r request) (any, *refusal) {
 	s, id := r.s, r.p.str("file_id")
 	s.shelf.mu.Lock()
 	defer s.shelf.mu.Unlock()

@@ -26,7 +26,7 @@ func (r request) dispatch(method string) (any, *refusal) {
 	case "sendRichMessage":
 		return sendRich(r)
 	case "getFile":
-		return r.getFile()
+		return getFile(r)
 	case "sendDocument":
 		return r.sendFile("document", "sendDocument")
 	case "sendPhoto":
