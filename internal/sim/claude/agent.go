@@ -292,7 +292,7 @@ func (a *agent) control(m message) {
 func greeting() object {
 	command := func(name, help string) object { return object{"name": name, "description": help} }
 	return object{
-		"claude_code_version": Version,
+		"claude_code_version": version(),
 		"commands":            []object{command("compact", "make room"), command("clear", "begin anew"), command("context", "show it")},
 		"models": []object{
 			{"value": "default", "resolvedModel": "sim-large", "supportedEffortLevels": efforts},

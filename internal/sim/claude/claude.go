@@ -16,6 +16,7 @@ package claude
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -57,11 +58,14 @@ func Main(args []string) int {
 	return serve(newAgent(opts, st, out, id, past), os.Stdin)
 }
 
+// version is what it says that it is; SIM_CLAUDE_VERSION makes it another.
+func version() string { return cmp.Or(os.Getenv("SIM_CLAUDE_VERSION"), Version) }
+
 // sideCommand answers what is not a session.
 func sideCommand(args []string) (code int, done bool) {
 	switch strings.Join(args, " ") {
 	case "--version", "-v":
-		fmt.Println(Version + " (Claude Code)")
+		fmt.Println(version() + " (Claude Code)")
 		return 0, true
 	case "auth status":
 		in := loggedIn()

@@ -17,6 +17,7 @@ package codex
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func Main(args []string) int {
 	}
 	switch strings.Join(args, " ") {
 	case "--version":
-		fmt.Println("codex-cli " + Version)
+		fmt.Println("codex-cli " + version())
 		return 0
 	case "app-server":
 		return newServer().serve()
@@ -52,6 +53,9 @@ func Main(args []string) int {
 	fmt.Fprintf(os.Stderr, "error: unexpected argument %q\n", args)
 	return 2
 }
+
+// version is what it says that it is; SIM_CODEX_VERSION makes it another.
+func version() string { return cmp.Or(os.Getenv("SIM_CODEX_VERSION"), Version) }
 
 func home() string { return os.Getenv("CODEX_HOME") }
 
@@ -236,7 +240,7 @@ func (s *server) initialize(m incoming, p params) {
 		breach("without experimentalApi")
 	}
 	s.greeted = true
-	s.say(object{"id": m.ID, "result": object{"userAgent": p.Client.Name + "/" + Version + " (Test; x86_64) (" + p.Client.Name + "; 1)"}})
+	s.say(object{"id": m.ID, "result": object{"userAgent": p.Client.Name + "/" + version() + " (Test; x86_64) (" + p.Client.Name + "; 1)"}})
 	s.tell("remoteControl/status/changed", object{"status": "disabled"})
 }
 

@@ -143,3 +143,16 @@ func TestTheWishedModelIsSetAtTheOpen(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAgentThatIsTooOldIsToldWithBothVersions(t *testing.T) {
+	t.Parallel()
+	for oldest, want := range map[string]chat.Code{"1.3": chat.TooOld, "1.2": chat.CodeNone, "": chat.CodeNone} {
+		_, err := openOn(t, newScript(methods{}), Config{Name: "x", Command: "x", Quirks: Quirks{Oldest: oldest}}, worker.Spec{})
+		if chat.CodeOf(err) != want {
+			t.Errorf("%q: %v, want %q", oldest, err, want)
+		}
+		if err != nil && !strings.Contains(chat.DetailOf(err), "1.2") && !strings.Contains(chat.DetailOf(err), oldest) {
+			t.Errorf("%q: %v", oldest, err)
+		}
+	}
+}

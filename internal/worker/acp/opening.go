@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/worker"
 )
 
 // opening is how a session comes to be, and comes to be again.
@@ -26,7 +27,7 @@ func (s opening) present(ctx context.Context) (presented, error) {
 	if err != nil {
 		return said, chat.E(chat.Protocol, "", err)
 	}
-	return said, nil
+	return said, worker.Recent(said.Agent.Version, s.cfg.Oldest)
 }
 
 var errLate = errors.New("the agent did not answer in time")

@@ -143,7 +143,7 @@ func (p *player) take(m incoming) {
 			ch <- m.Result
 		}
 	case "initialize":
-		p.answer(m.ID, `{"protocolVersion":1,"agentInfo":{"name":"x","version":"1.0"},"agentCapabilities":`+p.caps+`}`)
+		p.answer(m.ID, `{"protocolVersion":1,"agentInfo":{"name":"x","version":"99.0"},"agentCapabilities":`+p.caps+`}`)
 	case "session/new":
 		p.id, p.cwd = fmt.Sprintf("%08x-0000-4000-8000-%012x", rand.Uint32(), rand.Uint32()), a.Cwd
 		p.note(p.files(p.dir, p.id, time.Now()), map[string]any{"sessionId": p.id, "startTime": "now", "cwd": a.Cwd})

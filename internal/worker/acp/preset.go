@@ -7,6 +7,9 @@ import (
 
 // Quirks are where agents differ without saying so in the protocol.
 type Quirks struct {
+	// Oldest is the version from which on the agent is known to be as it is
+	// described here; empty = any will do.
+	Oldest string
 	// Can is what the agent was seen to do and does not announce; Cannot is
 	// what it announces and was seen not to do.
 	Can, Cannot worker.Abilities
@@ -82,6 +85,7 @@ func gemini() Config {
 		Env:     []string{"GEMINI_*", "GOOGLE_*", "GEMINI_CLI_NO_RELAUNCH=true"},
 		Install: i18n.T(i18n.Default, "acp.gemini_install"), Login: i18n.T(i18n.Default, "acp.gemini_login"),
 		Quirks: Quirks{
+			Oldest: "0.61",
 			Can: worker.Abilities{
 				worker.Models, worker.Modes, worker.Documents, worker.Thoughts, worker.Tokens, worker.Failures,
 			},
@@ -108,6 +112,7 @@ func qwen() Config {
 		Env:     []string{"QWEN_*", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY"},
 		Install: i18n.T(i18n.Default, "acp.qwen_install"), Login: i18n.T(i18n.Default, "acp.qwen_login"),
 		Quirks: Quirks{
+			Oldest: "0.24",
 			Can: worker.Abilities{
 				worker.Questions, worker.Models, worker.Modes, worker.Thoughts, worker.Tokens, worker.Window, worker.AgentTurns,
 				worker.KeepsStopped,
@@ -127,6 +132,7 @@ func copilot() Config {
 		Env:     []string{"COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"},
 		Install: i18n.T(i18n.Default, "acp.copilot_install"), Login: i18n.T(i18n.Default, "acp.copilot_login"),
 		Quirks: Quirks{
+			Oldest:       "1.0.102",
 			Can:          worker.Abilities{worker.Modes, worker.Thoughts, worker.Tokens, worker.Window, worker.Compact, worker.KeepsStopped},
 			ReplayInLoad: true,
 			Speaks:       true,

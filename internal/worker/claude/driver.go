@@ -82,6 +82,10 @@ func (d *Driver) Probe(ctx context.Context) (worker.Traits, error) {
 		return t, err
 	}
 	t.Version, _, _ = strings.Cut(strings.TrimSpace(out), " ")
+	if err := worker.Recent(t.Version, oldest); err != nil {
+		t.Hint = i18n.T(i18n.Default, "claude.install")
+		return t, err
+	}
 	// The agent itself says whether it is logged in; an older one that cannot
 	// is taken to be.
 	var status struct {

@@ -28,6 +28,10 @@ type offer struct {
 	Efforts  []string `json:"supportedEffortLevels"`
 }
 
+// oldest is the version from which on the agent is known to say all that is
+// needed here.
+const oldest = "2.1"
+
 // greet greets the agent and learns what it can do.
 func greet(ctx context.Context, w *Worker, resumed bool, limit time.Duration) error {
 	body, err := w.link.call(ctx, limit+time.Second, object{"subtype": "initialize"})
@@ -45,6 +49,9 @@ func greet(ctx context.Context, w *Worker, resumed bool, limit time.Duration) er
 	var g greeting
 	if err := decode(body, &g); err != nil {
 		return chat.E(chat.Protocol, "", fmt.Errorf("read the agent's greeting: %w", err))
+	}
+	if err := worker.Recent(g.Version, oldest); err != nil {
+		return err
 	}
 	w.known.introduce(g.info(w.cfg.modes(), w.spec), g.Models)
 	if resumed {

@@ -308,3 +308,18 @@ func TestManySessionsDoNotMix(t *testing.T) {
 		t.Errorf("answers = %v", got)
 	}
 }
+
+func TestAnAgentThatIsTooOldIsToldWithBothVersions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *Config) { c.Env = append(c.Env, "SIM_CLAUDE_VERSION=1.0.128") })
+	_, err := w.Open(t.Context(), worker.Spec{Session: 1, Workspace: w.work, Seed: uuid.NewString()})
+	wantCode(t, err, chat.TooOld)
+	if d := chat.DetailOf(err); !strings.Contains(d, "1.0.128") || !strings.Contains(d, oldest) {
+		t.Errorf("detail %q", d)
+	}
+	tr, err := w.Probe(t.Context())
+	wantCode(t, err, chat.TooOld)
+	if tr.Version != "1.0.128" || tr.Hint == "" {
+		t.Errorf("traits %+v", tr)
+	}
+}

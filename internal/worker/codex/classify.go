@@ -151,7 +151,7 @@ func lastLine(s string) string {
 func startFailure(p process) error {
 	said := lastLine(p.Stderr())
 	if strings.Contains(said, "unrecognized subcommand") || strings.Contains(said, "unexpected argument") {
-		return chat.E(chat.TooOld, "", exitOf(p))
+		return chat.E(chat.TooOld, needed(""), exitOf(p))
 	}
 	if code := classify(0, "", said); code == chat.LoggedOut {
 		return chat.E(code, "", exitOf(p))

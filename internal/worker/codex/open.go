@@ -178,7 +178,7 @@ func openFailure(srv *server, err error) error {
 	case held(err):
 		return chat.E(chat.Unavailable, i18n.T(i18n.Default, "codex.in_use"), err)
 	case refused(err, "unknown variant"):
-		return chat.E(chat.TooOld, "", err)
+		return chat.E(chat.TooOld, needed(srv.version), err)
 	}
 	return chat.E(classify(0, "", no.Message), shorten(no.Message), err)
 }

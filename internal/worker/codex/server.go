@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
+	"cligate/internal/worker"
 	"cligate/internal/worker/rpc"
 )
 
@@ -102,6 +105,9 @@ func (s *server) greet(ctx context.Context) error {
 	}
 	_, version, _ := strings.Cut(hello.Agent, "/")
 	s.version, _, _ = strings.Cut(version, " ")
+	if err := worker.Recent(s.version, oldest); err != nil {
+		return err
+	}
 	if err := s.conn.Tell(ctx, "initialized", nil); err != nil {
 		return err
 	}
@@ -115,6 +121,16 @@ func (s *server) greet(ctx context.Context) error {
 	return nil
 }
 
+// oldest is the version from which on the agent is known to say all that is
+// needed here.
+const oldest = "0.171"
+
+// needed says which version is needed, where the agent shows in other ways that
+// it is older. An empty version is not known.
+func needed(found string) string {
+	return i18n.T(i18n.Default, "error.version", "found", cmp.Or(found, "?"), "needed", oldest)
+}
+
 // call makes a small request.
 func (s *server) call(ctx context.Context, method string, params, result any) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.CallTimeout,
@@ -123,7 +139,7 @@ func (s *server) call(ctx context.Context, method string, params, result any) er
 	err := s.conn.Call(ctx, method, params, result)
 	var no *rpc.Error
 	if errors.As(err, &no) && strings.Contains(no.Message, "unknown variant `"+method) {
-		return chat.E(chat.TooOld, "", err)
+		return chat.E(chat.TooOld, needed(s.version), err)
 	}
 	return err
 }

@@ -263,9 +263,17 @@ func TestTheProbeTellsWhatIsMissing(t *testing.T) {
 	if tr.Hint == "" {
 		t.Error("no hint")
 	}
-	old := newWorld(t, func(c *Config) { c.Args = []string{"--no-such-option"} })
-	_, err = old.Open(t.Context(), worker.Spec{Session: 1, Workspace: old.work})
-	wantCode(t, err, chat.TooOld)
+	for _, change := range []func(*Config){
+		func(c *Config) { c.Args = []string{"--no-such-option"} },
+		func(c *Config) { c.Env = append(c.Env, "SIM_CODEX_VERSION=0.98.0") },
+	} {
+		old := newWorld(t, change)
+		_, err = old.Open(t.Context(), worker.Spec{Session: 1, Workspace: old.work})
+		wantCode(t, err, chat.TooOld)
+		if d := chat.DetailOf(err); !strings.Contains(d, oldest) {
+			t.Errorf("detail %q", d)
+		}
+	}
 }
 
 func TestAnOpenThatIsGivenUpLeavesNothing(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/worker"
 	"cligate/internal/worker/proc"
 )
 
@@ -108,6 +109,9 @@ func (s *server) ready(ctx context.Context, said <-chan string, reach func(addre
 		return startError(ctx, err)
 	}
 	s.version = health.Version
+	if err := worker.Recent(s.version, oldest); err != nil {
+		return err
+	}
 	switch closed, err := s.api.guarded(ctx); {
 	case err != nil:
 		return startError(ctx, err)

@@ -80,6 +80,10 @@ func Abilities() worker.Abilities {
 	}
 }
 
+// oldest is the version from which on the agent is known to say all that is
+// needed here. It tells its version to the probe only.
+const oldest = "0.73"
+
 const probeTimeout = 15 * time.Second
 
 // Probe implements worker.Driver. Whether a provider is set up shows with the
@@ -118,7 +122,7 @@ func (d *Driver) Probe(ctx context.Context) (worker.Traits, error) {
 		return t, chat.E(chat.Unavailable, "", errors.New("the agent printed nothing"))
 	}
 	t.Version = fields[0]
-	return t, nil
+	return t, worker.Recent(t.Version, oldest)
 }
 
 // Open implements worker.Driver.

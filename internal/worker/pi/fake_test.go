@@ -2,6 +2,7 @@ package pi
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,7 +46,7 @@ const (
 
 func fakeMain(args []string) {
 	if slices.Equal(args, []string{"--version"}) {
-		fmt.Println("0.73.1")
+		fmt.Println(cmp.Or(os.Getenv("FAKE_PI_VERSION"), "0.73.1"))
 		return
 	}
 	if len(args) < 4 || args[0] != "--mode" || args[1] != "rpc" || args[2] != "--session" || !filepath.IsAbs(args[3]) {

@@ -259,3 +259,11 @@ func TestSessionsOfOtherFoldersAreNotListed(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
+
+func TestAnAgentThatIsTooOldIsToldWithBothVersions(t *testing.T) {
+	t.Parallel()
+	tr, err := newWorld(t, "FAKE_PI_VERSION=0.52.1").Probe(t.Context())
+	if chat.CodeOf(err) != chat.TooOld || tr.Version != "0.52.1" || !strings.Contains(chat.DetailOf(err), oldest) {
+		t.Errorf("%+v, %v", tr, err)
+	}
+}
