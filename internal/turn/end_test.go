@@ -309,3 +309,16 @@ func TestNoticeThatCannotBeSaidNowIsSaidWithTheAnswer(t *testing.T) {
 		wantSaid(t, outs, "no longer has the earlier session", "plum")
 	})
 }
+
+func TestQuotaTellsWhenItEnds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t, turn.Config{})
+		h.agent.Script(func(context.Context, *fake.Running) error {
+			return &chat.Error{Code: chat.Quota, Detail: "limit reached", After: 2 * time.Hour}
+		})
+		at := time.Now().Add(2 * time.Hour).Format("15:04")
+		tn, outs := h.say("work")
+		h.wantState(tn, chat.TurnFailed, chat.Quota)
+		wantSaid(t, outs, "Available again at "+time.Now().Add(2*time.Hour).Format("2006-01-02 ")+at)
+	})
+}

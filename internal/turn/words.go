@@ -82,6 +82,9 @@ func (w words) sentence(e ending) string {
 		detail = stopped(detail)
 	}
 	s := strings.Join(strings.FieldsFunc(i18n.T(w.lang, key, "agent", w.agent, "detail", detail, "id", w.errorID()), isBlank), " ")
+	if after := chat.AfterOf(e.err); e.reason == chat.Quota && after > 0 {
+		s += "\n\n" + i18n.T(w.lang, "turn.available", "at", time.Now().Add(after).Format("2006-01-02 15:04 MST"), "time", span(after))
+	}
 	if e.times >= sameAgain {
 		s += "\n\n" + i18n.T(w.lang, "turn.again", "n", e.times)
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/worker"
 )
 
 // maxDetail bounds what is shown of the agent's own words about a failure, in
@@ -91,6 +92,9 @@ func (r resultMsg) failure(resets time.Time, now time.Time) error {
 	}
 	e := chat.E(classify(r.Status, r.Kind, r.text()), shorten(r.text()),
 		fmt.Errorf("run failed: %s, status %d", r.cause(), r.Status))
+	if resets.IsZero() {
+		resets = worker.Resets(r.text(), now)
+	}
 	if e.Code == chat.Quota && resets.After(now) {
 		e.After = resets.Sub(now).Round(time.Second)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/worker"
 )
 
 // maxDetail bounds what is shown of the agent's own words about a failure, in
@@ -134,6 +135,9 @@ func (e turnError) text() string {
 func (e turnError) failure(resets, now time.Time) error {
 	name, status := e.kind()
 	err := chat.E(e.code(), e.text(), fmt.Errorf("turn failed: %s, status %d", name, status))
+	if resets.IsZero() {
+		resets = worker.Resets(e.text(), now)
+	}
 	if err.Code == chat.Quota && resets.After(now) {
 		err.After = resets.Sub(now).Round(time.Second)
 	}
