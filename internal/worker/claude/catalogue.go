@@ -38,24 +38,27 @@ func (d *Driver) Terminal(nativeID string) []string {
 // Sessions implements worker.Cataloguer: the transcripts that the agent keeps
 // in a folder per workspace.
 func (d *Driver) Sessions(ctx context.Context, workspace string) ([]worker.Native, error) {
-	dir, err := d.transcripts(workspace)
+	dirs, err := d.transcripts(workspace)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(dir)
-	if os.IsNotExist(err) {
-		return nil, nil
+	var all []transcript
+	for _, dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !os.IsNotExist(err) {
+			return nil, chat.E(chat.Unavailable, "", fmt.Errorf("list the agent's sessions: %w", err))
+		}
+		all = append(all, candidates(dir, entries)...)
 	}
-	if err != nil {
-		return nil, chat.E(chat.Unavailable, "", fmt.Errorf("list the agent's sessions: %w", err))
-	}
-	all := candidates(entries)
+	slices.SortFunc(all, func(a, b transcript) int {
+		return cmp.Or(b.ModTime().Compare(a.ModTime()), cmp.Compare(a.Name(), b.Name()))
+	})
 	var list []worker.Native
 	for _, f := range all {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		title, ok := title(filepath.Join(dir, f.Name()), workspace)
+		title, ok := title(filepath.Join(f.dir, f.Name()), workspace)
 		if !ok {
 			continue
 		}
@@ -68,21 +71,23 @@ func (d *Driver) Sessions(ctx context.Context, workspace string) ([]worker.Nativ
 	return list, nil
 }
 
-// candidates are the files that are sessions by their name, the newest first.
-func candidates(entries []fs.DirEntry) []fs.FileInfo {
-	var all []fs.FileInfo
+// transcript is a session's file.
+type transcript struct {
+	fs.FileInfo
+	dir string
+}
+
+// candidates are the files of a folder that are sessions by their name.
+func candidates(dir string, entries []fs.DirEntry) (all []transcript) {
 	for _, e := range entries {
 		id, ok := strings.CutSuffix(e.Name(), ".jsonl")
 		if !ok || !uuidGrammar.MatchString(id) {
 			continue
 		}
 		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			all = append(all, info)
+			all = append(all, transcript{info, dir})
 		}
 	}
-	slices.SortFunc(all, func(a, b fs.FileInfo) int {
-		return cmp.Or(b.ModTime().Compare(a.ModTime()), cmp.Compare(a.Name(), b.Name()))
-	})
 	return all
 }
 
@@ -90,8 +95,13 @@ func candidates(entries []fs.DirEntry) []fs.FileInfo {
 // name.
 var notInName = regexp.MustCompile(`[^A-Za-z0-9]`)
 
-// transcripts is the folder of a workspace's sessions.
-func (d *Driver) transcripts(workspace string) (string, error) {
+// longestName is how much of a path the agent puts into a folder's name. Behind
+// a longer one it puts a hash of the whole, which differs from build to build.
+const longestName = 200
+
+// transcripts are the folders in which a workspace's sessions may lie: one, or
+// for a very long path all that begin alike. What is in them says whose it is.
+func (d *Driver) transcripts(workspace string) ([]string, error) {
 	base := ""
 	home := ""
 	for _, v := range proc.BuildEnv(d.cfg.env()...) {
@@ -104,14 +114,28 @@ func (d *Driver) transcripts(workspace string) (string, error) {
 	}
 	if base == "" {
 		if home == "" {
-			return "", chat.E(chat.Unavailable, "", fmt.Errorf("neither HOME nor CLAUDE_CONFIG_DIR is known"))
+			return nil, chat.E(chat.Unavailable, "", fmt.Errorf("neither HOME nor CLAUDE_CONFIG_DIR is known"))
 		}
 		base = filepath.Join(home, ".claude")
 	}
 	if resolved, err := filepath.EvalSymlinks(workspace); err == nil {
 		workspace = resolved
 	}
-	return filepath.Join(base, "projects", notInName.ReplaceAllString(workspace, "-")), nil
+	name := notInName.ReplaceAllString(workspace, "-")
+	if len(name) <= longestName {
+		return []string{filepath.Join(base, "projects", name)}, nil
+	}
+	entries, err := os.ReadDir(filepath.Join(base, "projects"))
+	if err != nil && !os.IsNotExist(err) {
+		return nil, chat.E(chat.Unavailable, "", fmt.Errorf("list the agent's sessions: %w", err))
+	}
+	var dirs []string
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), name[:longestName]) {
+			dirs = append(dirs, filepath.Join(base, "projects", e.Name()))
+		}
+	}
+	return dirs, nil
 }
 
 // title finds the user's first words in the head of a transcript. It is not ok
