@@ -61,7 +61,7 @@ func (a *App) inviteOwner(ctx context.Context, b bot) {
 	}
 	tick := time.NewTicker(nameLook)
 	defer tick.Stop()
-	for b.link("x") == "" {
+	for !b.linkless && b.link("x") == "" {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -72,6 +72,10 @@ func (a *App) inviteOwner(ctx context.Context, b bot) {
 	inv, err := p.Invite(ctx, api.InviteAsk{Account: b.account, Role: chat.RoleOwner}, "start")
 	if err != nil {
 		a.log.ErrorContext(ctx, "no pairing link", "account", b.account, "err", err)
+		return
+	}
+	if b.linkless {
+		a.greet("app.greet_owner_word", "account", b.account, "until", clock(inv.Expires), "words", "/pair "+inv.Code)
 		return
 	}
 	a.greet("app.greet_owner", "account", b.account, "until", clock(inv.Expires), "link", b.link(inv.Code))

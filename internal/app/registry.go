@@ -10,6 +10,7 @@ import (
 	"cligate/internal/chat"
 	"cligate/internal/config"
 	"cligate/internal/platform"
+	"cligate/internal/platform/feishu"
 	"cligate/internal/platform/telegram"
 	"cligate/internal/worker"
 	"cligate/internal/worker/acp"
@@ -163,6 +164,8 @@ type bot struct {
 	// link makes a ready-to-open pairing link; empty while the bot's name is
 	// not known, or where the service has none.
 	link func(code string) string
+	// linkless says that there are no such links: people send the code.
+	linkless bool
 }
 
 // alarm is told about trouble of an account that only the operator can end.
@@ -194,7 +197,30 @@ func openBots(cfg config.Config, n botNeeds, log *slog.Logger) ([]bot, error) {
 		}
 		out = append(out, b)
 	}
+	apps := cfg.FeishuApps
+	if cfg.Feishu.Configured() {
+		apps = append([]config.NamedFeishu{{Name: "feishu", Feishu: cfg.Feishu}}, apps...)
+	}
+	for _, f := range apps {
+		b, err := openFeishu(f, cfg.Language, n, log)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
 	return out, nil
+}
+
+func openFeishu(c config.NamedFeishu, lang string, n botNeeds, log *slog.Logger) (bot, error) {
+	a, err := feishu.Open(feishu.Config{
+		Account: c.Name, AppID: c.AppID, AppSecret: c.AppSecret, BaseURL: c.BaseURL, Mode: feishu.Mode(c.Mode),
+		WebhookAddr: c.WebhookAddr, WebhookPath: c.WebhookPath, EncryptKey: c.EncryptKey, VerificationToken: c.VerificationToken,
+		Lang: lang, Alarm: func(detail string, speaks bool) { n.alarm(c.Name, detail, speaks) },
+	}, n.spool, log)
+	if err != nil {
+		return bot{}, fmt.Errorf("app %s: %w", c.Name, err)
+	}
+	return bot{account: c.Name, kind: feishu.Name, adapter: a, owners: c.Owners, link: func(string) string { return "" }, linkless: true}, nil
 }
 
 func openTelegram(account string, c config.Telegram, lang string, n botNeeds, log *slog.Logger) (bot, error) {

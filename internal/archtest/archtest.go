@@ -39,6 +39,7 @@ var ours = map[string][]string{
 	"web/api":               {},
 	"web/client":            {"web/api"},
 	"platform/telegram":     {"platform", "render"},
+	"platform/feishu":       {"platform", "render"},
 	"platform/web":          {"platform", "render", "web/api"},
 	"platform/fake":         {"platform", "render"},
 	"platform/platformtest": {"platform"},
@@ -67,6 +68,8 @@ var doors = map[string][]string{
 	"github.com/spf13/cobra":         {"cmd/cligate"},
 	"github.com/go-telegram-bot-api": {"internal/platform/telegram"},
 	"github.com/yuin/goldmark":       {"internal/render"},
+	"github.com/larksuite":           {"internal/platform/feishu"},
+	"github.com/gorilla/websocket":   {"internal/platform/feishu"},
 }
 
 // refuse says why the package in dir may not import what; empty when it may.

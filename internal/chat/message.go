@@ -103,6 +103,9 @@ const (
 	MediaVoice    Media = "voice" // spoken to the bot
 	MediaAudio    Media = "audio" // music, a recording
 	MediaVideo    Media = "video"
+	// MediaQuote is text that the service keeps elsewhere: a message that is
+	// replied to, those of a forwarded bundle. It becomes a quotation, no file.
+	MediaQuote Media = "quote"
 )
 
 // FileRef is an attachment on the platform.

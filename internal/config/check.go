@@ -35,6 +35,15 @@ func (c *Config) readSecrets() []string {
 	read("telegram.proxy", &c.Telegram.Proxy, c.Telegram.ProxyFile)
 	read("telegram.webhook_secret", &c.Telegram.WebhookSecret, c.Telegram.WebhookSecretFile)
 	read("speech.key", &c.Speech.Key, c.Speech.KeyFile)
+	app := func(at string, f *Feishu) {
+		read(at+"app_secret", &f.AppSecret, f.AppSecretFile)
+		read(at+"encrypt_key", &f.EncryptKey, f.EncryptKeyFile)
+		read(at+"verification_token", &f.VerificationToken, f.VerificationTokenFile)
+	}
+	app("feishu.", &c.Feishu)
+	for i := range c.FeishuApps {
+		app(fmt.Sprintf("feishu_apps[%d].", i), &c.FeishuApps[i].Feishu)
+	}
 	for i := range c.TelegramBots {
 		b := &c.TelegramBots[i]
 		at := fmt.Sprintf("telegram_bots[%d].", i)
@@ -75,6 +84,9 @@ func (c *Config) expand() {
 	for i := range c.Workspaces {
 		c.Workspaces[i].Path = absolute(c.Workspaces[i].Path)
 	}
+	for i := range c.FeishuApps {
+		c.FeishuApps[i].fill(c.Feishu)
+	}
 	def := Default().Telegram
 	for i := range c.TelegramBots {
 		b := &c.TelegramBots[i]
@@ -103,6 +115,7 @@ func (c *Config) check() []string {
 	bad := c.checkNumbers()
 	bad = append(bad, c.checkPaths()...)
 	bad = append(bad, c.checkTelegram()...)
+	bad = append(bad, c.checkFeishu()...)
 	bad = append(bad, c.checkAgents()...)
 	bad = append(bad, c.checkIncoming()...)
 	if c.Web.Addr != "off" {

@@ -50,7 +50,10 @@ type Config struct {
 	Telegram Telegram `mapstructure:"telegram"`
 	// TelegramBots are further bots; each needs a name.
 	TelegramBots []NamedTelegram `mapstructure:"telegram_bots"`
-	Agents       Agents          `mapstructure:"agents"`
+	Feishu       Feishu          `mapstructure:"feishu"`
+	// FeishuApps are further apps; each needs a name.
+	FeishuApps []NamedFeishu `mapstructure:"feishu_apps"`
+	Agents     Agents        `mapstructure:"agents"`
 
 	// Warnings are remarks that do not keep the daemon from running.
 	Warnings []string `mapstructure:"-"`
@@ -258,6 +261,7 @@ func Default() Config {
 		Groups:       Groups{Listen: "mention", Sharing: "shared"},
 		Log:          Log{Level: "info", Format: "text"},
 		Web:          Web{Addr: "127.0.0.1:8765"},
+		Feishu:       defaultFeishu(),
 		Telegram: Telegram{
 			APIURL: "https://api.telegram.org", PollTimeout: 50 * time.Second, Mode: modePolling, WebhookAddr: "127.0.0.1:8766",
 		},

@@ -42,6 +42,9 @@ func (c Config) secretFiles() []string {
 	for _, b := range c.TelegramBots {
 		all = append(all, b.TokenFile, b.ProxyFile, b.WebhookSecretFile)
 	}
+	for _, f := range append([]NamedFeishu{{Feishu: c.Feishu}}, c.FeishuApps...) {
+		all = append(all, f.AppSecretFile, f.EncryptKeyFile, f.VerificationTokenFile)
+	}
 	var out []string
 	for _, f := range all {
 		if f != "" {

@@ -40,6 +40,17 @@ func (c Config) Redacted() Config {
 		bots[i] = b
 	}
 	c.TelegramBots = bots
+	for _, s := range c.Feishu.secrets() {
+		hide(s)
+	}
+	apps := make([]NamedFeishu, len(c.FeishuApps))
+	for i, a := range c.FeishuApps {
+		for _, s := range a.secrets() {
+			hide(s)
+		}
+		apps[i] = a
+	}
+	c.FeishuApps = apps
 	for _, a := range c.Agents.builtin() {
 		env(a.agent)
 	}
@@ -57,6 +68,11 @@ func (c Config) Secrets() []string {
 	out := []string{c.Telegram.Token, c.Telegram.Proxy, c.Telegram.WebhookSecret}
 	for _, b := range c.TelegramBots {
 		out = append(out, b.Token, b.Proxy, b.WebhookSecret)
+	}
+	for _, f := range append([]NamedFeishu{{Feishu: c.Feishu}}, c.FeishuApps...) {
+		for _, s := range f.secrets() {
+			out = append(out, *s)
+		}
 	}
 	var agents []Agent
 	for _, a := range c.Agents.builtin() {

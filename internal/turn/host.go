@@ -26,8 +26,7 @@ type host struct {
 	native  string     // the last id that was reported
 	told    bool       // an answer is on its way to the agent
 	asks    int        // open ones
-	plan    plan
-	brief   bool // the prompt tells where to put files
+	brief   bool       // the prompt tells where to put files
 }
 
 // Emit implements worker.Host. After the end of the turn nothing is taken any

@@ -178,15 +178,10 @@ func (t *thread) configure(p params) {
 func (t *thread) start(p params) (object, func(), string) {
 	in, _ := p.inputs()
 	t.mu.Lock()
-	for t.turn != nil && t.turn.last { // it is about to make room
-		gone := t.turn.gone
-		t.mu.Unlock()
-		<-gone
-		t.mu.Lock()
-	}
 	defer t.mu.Unlock()
 	if t.turn != nil {
-		return object{"turn": t.turn.info("inProgress", nil)}, t.turn.expect(in), ""
+		t.turn.push(in)
+		return object{"turn": t.turn.info("inProgress", nil)}, nil, ""
 	}
 	t.configure(p)
 	n := newTurn(t, in, "")
@@ -214,18 +209,17 @@ func (t *thread) running() *turn {
 
 func (t *thread) steer(p params) (object, func(), string) {
 	in, _ := p.inputs()
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := t.turn
+	n := t.running()
 	switch {
-	case n == nil, n.last:
+	case n == nil:
 		return nil, nil, "no active turn to steer"
 	case n.id != p.Expected:
 		return nil, nil, fmt.Sprintf("expected active turn id `%s` but found `%s`", p.Expected, n.id)
 	case n.compacts:
 		return nil, nil, "cannot steer a compact turn"
 	}
-	return object{"turnId": n.id}, n.expect(in), ""
+	n.push(in)
+	return object{"turnId": n.id}, nil, ""
 }
 
 func (t *thread) interrupt(p params) (object, func(), string) {

@@ -25,7 +25,8 @@ func allScopes() map[string]bool {
 }
 
 // Withdraw takes scopes from an app.
-func (s *Server) Withdraw(app string, scopes ...string) {
+func (x *console) Withdraw(app string, scopes ...string) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, scope := range scopes {
@@ -57,14 +58,16 @@ func (q request) token() (any, *refusal) {
 
 // RevokeTokens makes all tokens of an app invalid at once; the next one that
 // is asked for is new.
-func (s *Server) RevokeTokens(app string) {
+func (x *console) RevokeTokens(app string) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.apps[app].tokens)
 }
 
 // ChangeSecret makes an app's secret another one.
-func (s *Server) ChangeSecret(app, secret string) {
+func (x *console) ChangeSecret(app, secret string) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.apps[app].secret = secret
@@ -123,7 +126,8 @@ type endpoint struct {
 }
 
 // EndpointFails makes the endpoint call of an app answer with a code; 0 heals.
-func (s *Server) EndpointFails(app string, code int, text string) {
+func (x *console) EndpointFails(app string, code int, text string) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.apps[app].endpoint.code, s.apps[app].endpoint.text = code, text
@@ -131,7 +135,8 @@ func (s *Server) EndpointFails(app string, code int, text string) {
 
 // HandshakeFails makes the handshake of the long connection fail with a
 // status (514 with authCode, or 403); 0 heals.
-func (s *Server) HandshakeFails(app string, status, authCode int) {
+func (x *console) HandshakeFails(app string, status, authCode int) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.apps[app].endpoint.status, s.apps[app].endpoint.authCode = status, authCode
@@ -139,7 +144,8 @@ func (s *Server) HandshakeFails(app string, status, authCode int) {
 
 // PingEvery sets the interval, in seconds, that clients of an app are told.
 // none leaves the client's configuration out, zeroed fields and all.
-func (s *Server) PingEvery(app string, seconds int, none bool) {
+func (x *console) PingEvery(app string, seconds int, none bool) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.apps[app].endpoint.pingEvery, s.apps[app].endpoint.noConfig = seconds, none

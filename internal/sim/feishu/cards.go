@@ -58,7 +58,7 @@ func summary(root map[string]any) string {
 	return text
 }
 
-func (q request) makeCard() (any, *refusal) {
+func (q cardCall) makeCard() (any, *refusal) {
 	s := q.s
 	if q.str("type") != "card_json" {
 		return nil, refuse(200621, "parse card json err: unknown type")
@@ -75,7 +75,7 @@ func (q request) makeCard() (any, *refusal) {
 }
 
 // parseCard checks the JSON of a card for CardKit, which has codes of its own.
-func (q request) parseCard(data string) (map[string]any, *refusal) {
+func (q cardCall) parseCard(data string) (map[string]any, *refusal) {
 	if len(q.raw) > maxCard && q.s.on(RuleSize) {
 		return nil, refuse(200860, "card content exceeds the limit")
 	}
@@ -106,7 +106,7 @@ func (c *card) take(streaming bool, now time.Time) {
 }
 
 // entity is the card that a call is about, its number checked.
-func (q request) entity() (*card, *refusal) {
+func (q cardCall) entity() (*card, *refusal) {
 	s := q.s
 	c := s.world.cards[q.args["card"]]
 	if c == nil || c.app != q.app.id {
@@ -136,14 +136,23 @@ func (q request) entity() (*card, *refusal) {
 }
 
 // moved notes that a call was carried out.
-func (q request) moved(c *card) {
+func (q cardCall) moved(c *card) {
 	if uuid := q.str("uuid"); uuid != "" {
 		c.uuids[uuid] = q.call.Method
 	}
 	q.call.Text, _ = readable(c.root)
 }
 
-func (q request) setCard() (any, *refusal) {
+// convert tells which entity a message shows.
+func (q cardCall) convert() (any, *refusal) {
+	m := q.s.world.messages[q.str("message_id")]
+	if m == nil || m.Card == "" || m.App != q.app.id {
+		return nil, refuse(200740, "card entity does not exist")
+	}
+	return map[string]any{"card_id": m.Card}, nil
+}
+
+func (q cardCall) setCard() (any, *refusal) {
 	c, no := q.entity()
 	if no != nil {
 		return nil, no
@@ -160,7 +169,7 @@ func (q request) setCard() (any, *refusal) {
 	return nil, nil
 }
 
-func (q request) setSettings() (any, *refusal) {
+func (q cardCall) setSettings() (any, *refusal) {
 	c, no := q.entity()
 	if no != nil {
 		return nil, no
@@ -187,7 +196,7 @@ func (q request) setSettings() (any, *refusal) {
 }
 
 // stream sets the text of an element while streaming is open.
-func (q request) stream() (any, *refusal) {
+func (q cardCall) stream() (any, *refusal) {
 	c, no := q.entity()
 	if no != nil {
 		return nil, no
@@ -224,7 +233,7 @@ func (q request) stream() (any, *refusal) {
 }
 
 // whole checks the card after a change.
-func (q request) whole(c *card) *refusal {
+func (q cardCall) whole(c *card) *refusal {
 	raw, err := json.Marshal(c.root)
 	if err == nil && len(raw) > maxCard && q.s.on(RuleSize) {
 		return refuse(200860, "card content exceeds the limit")
@@ -236,7 +245,7 @@ func (q request) whole(c *card) *refusal {
 }
 
 // change carries out a change of the card's tree, or takes it back.
-func (q request) change(do func(root map[string]any) *refusal) (any, *refusal) {
+func (q cardCall) change(do func(root map[string]any) *refusal) (any, *refusal) {
 	c, no := q.entity()
 	if no != nil {
 		return nil, no
@@ -255,7 +264,7 @@ func (q request) change(do func(root map[string]any) *refusal) (any, *refusal) {
 	return nil, nil
 }
 
-func (q request) addElements() (any, *refusal) {
+func (q cardCall) addElements() (any, *refusal) {
 	var list []any
 	if err := json.Unmarshal([]byte(q.str("elements")), &list); err != nil {
 		return nil, refuse(200621, "parse elements json err: %v", err)
@@ -268,7 +277,7 @@ func (q request) addElements() (any, *refusal) {
 	})
 }
 
-func (q request) setElement() (any, *refusal) {
+func (q cardCall) setElement() (any, *refusal) {
 	var el map[string]any
 	if err := json.Unmarshal([]byte(q.str("element")), &el); err != nil {
 		return nil, refuse(200621, "parse element json err: %v", err)
@@ -286,7 +295,7 @@ func (q request) setElement() (any, *refusal) {
 	})
 }
 
-func (q request) patchElement() (any, *refusal) {
+func (q cardCall) patchElement() (any, *refusal) {
 	var el map[string]any
 	if err := json.Unmarshal([]byte(q.str("partial_element")), &el); err != nil {
 		return nil, refuse(200621, "parse element json err: %v", err)
@@ -303,7 +312,7 @@ func (q request) patchElement() (any, *refusal) {
 	})
 }
 
-func (q request) dropElement() (any, *refusal) {
+func (q cardCall) dropElement() (any, *refusal) {
 	return q.change(func(root map[string]any) *refusal {
 		if !remove(root, q.args["element"]) {
 			return refuse(300313, "element does not exist")
@@ -313,7 +322,7 @@ func (q request) dropElement() (any, *refusal) {
 }
 
 // batch carries out several actions as one call, all or none.
-func (q request) batch() (any, *refusal) {
+func (q cardCall) batch() (any, *refusal) {
 	var actions []struct {
 		Action string          `json:"action"`
 		Params json.RawMessage `json:"params"`
@@ -367,7 +376,7 @@ func (q request) batch() (any, *refusal) {
 }
 
 // cardContent checks the card of a message: an entity, or inline JSON.
-func (q request) cardContent(m *message, body map[string]any, c *chatState) *refusal {
+func (q mailCall) cardContent(m *message, body map[string]any, c *chatState) *refusal {
 	s := q.s
 	if body["type"] == "card" {
 		data, _ := body["data"].(map[string]any)

@@ -18,7 +18,7 @@ const (
 	patchLife = 14 * 24 * time.Hour
 )
 
-func (q request) create() (any, *refusal) {
+func (q mailCall) create() (any, *refusal) {
 	if kind := q.str("receive_id_type"); kind != "chat_id" && kind != "open_id" {
 		return nil, refuse(230001, "Your request contains an invalid request parameter, ext=invalid receive_id_type")
 	}
@@ -29,7 +29,7 @@ func (q request) create() (any, *refusal) {
 	return q.send(id, &message{})
 }
 
-func (q request) reply() (any, *refusal) {
+func (q mailCall) reply() (any, *refusal) {
 	to, no := q.existing()
 	if no != nil {
 		return nil, no
@@ -56,7 +56,7 @@ func (s *Server) direct(app, person string) string {
 }
 
 // send posts what the request carries into a chat.
-func (q request) send(chat string, m *message) (any, *refusal) {
+func (q mailCall) send(chat string, m *message) (any, *refusal) {
 	s := q.s
 	q.call.Chat = chat
 	c := s.world.chats[chat]
@@ -113,7 +113,7 @@ func (q request) member(c *chatState) *refusal {
 }
 
 // content checks a message's content against its type.
-func (q request) content(m *message, c *chatState) *refusal {
+func (q mailCall) content(m *message, c *chatState) *refusal {
 	s := q.s
 	var body map[string]any
 	if err := json.Unmarshal([]byte(m.Content), &body); err != nil {
@@ -234,7 +234,7 @@ func (q request) mine() (*message, *refusal) {
 	return m, no
 }
 
-func (q request) update() (any, *refusal) {
+func (q mailCall) update() (any, *refusal) {
 	m, no := q.mine()
 	if no != nil {
 		return nil, no
@@ -257,7 +257,7 @@ func (q request) update() (any, *refusal) {
 	return s.messageJSON(m), nil
 }
 
-func (q request) patch() (any, *refusal) {
+func (q mailCall) patch() (any, *refusal) {
 	m, no := q.mine()
 	if no != nil {
 		return nil, no
@@ -286,7 +286,7 @@ func (q request) patch() (any, *refusal) {
 	return nil, nil
 }
 
-func (q request) recall() (any, *refusal) {
+func (q mailCall) recall() (any, *refusal) {
 	m, no := q.mine()
 	if no != nil {
 		return nil, no
@@ -325,7 +325,7 @@ func (s *Server) messageJSON(m *message) map[string]any {
 func stamp(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 
 // get answers with the message; of a merged forward with its children too.
-func (q request) get() (any, *refusal) {
+func (q mailCall) get() (any, *refusal) {
 	m := q.s.world.messages[q.args["message"]]
 	if m == nil {
 		return nil, refuse(231003, "The message is not found.")
@@ -343,7 +343,7 @@ func (q request) get() (any, *refusal) {
 }
 
 // list is the history of a chat, the oldest first.
-func (q request) list() (any, *refusal) {
+func (q mailCall) list() (any, *refusal) {
 	s := q.s
 	c := s.world.chats[q.str("container_id")]
 	if q.str("container_id_type") != "chat" || c == nil {
@@ -440,7 +440,7 @@ func (q request) unreact() (any, *refusal) {
 	return nil, nil
 }
 
-func (q request) uploadImage() (any, *refusal) {
+func (q fileCall) uploadImage() (any, *refusal) {
 	body, _, no := q.uploaded("image", maxImage, 234006)
 	if no != nil {
 		return nil, no
@@ -456,7 +456,7 @@ func (q request) uploadImage() (any, *refusal) {
 // fileTypes are the values of file_type.
 var fileTypes = []string{"opus", "mp4", "pdf", "doc", "xls", "ppt", "stream"}
 
-func (q request) uploadFile() (any, *refusal) {
+func (q fileCall) uploadFile() (any, *refusal) {
 	body, name, no := q.uploaded("file", maxFile, 234006)
 	if no != nil {
 		return nil, no
@@ -475,7 +475,7 @@ func (q request) uploadFile() (any, *refusal) {
 }
 
 // uploaded is the file of a multipart call.
-func (q request) uploaded(field string, limit, tooBig int) ([]byte, string, *refusal) {
+func (q fileCall) uploaded(field string, limit, tooBig int) ([]byte, string, *refusal) {
 	if q.form == nil || len(q.form.File[field]) == 0 {
 		return nil, "", refuse(234001, "Invalid request param.")
 	}
@@ -512,7 +512,7 @@ func (d download) send(w http.ResponseWriter) {
 }
 
 // resource is a file or picture that came with a message of a person.
-func (q request) resource() (any, *refusal) {
+func (q fileCall) resource() (any, *refusal) {
 	m, no := q.existing()
 	if no != nil {
 		return nil, no

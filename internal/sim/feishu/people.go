@@ -32,7 +32,8 @@ type Say struct {
 // Say lets a person write. It returns the ids of the message and of the event,
 // the latter empty when the app is not told: a group message that does not
 // mention the bot, without the scope for all messages.
-func (s *Server) Say(say Say) (message, event string) {
+func (x *crowd) Say(say Say) (message, event string) {
+	s := x.s
 	s.mu.Lock()
 	m, content := s.write(say)
 	a := s.apps[say.App]
@@ -48,7 +49,8 @@ func (s *Server) Say(say Say) (message, event string) {
 }
 
 // Deliver pushes the event of a message that was said quietly.
-func (s *Server) Deliver(app, id string) (event string) {
+func (x *crowd) Deliver(app, id string) (event string) {
+	s := x.s
 	s.mu.Lock()
 	m := s.world.messages[id]
 	body := s.received(m, Say{From: m.From, Chat: m.Chat}, m.Content)
@@ -56,7 +58,8 @@ func (s *Server) Deliver(app, id string) (event string) {
 	return s.push(app, "im.message.receive_v1", body).ID
 }
 
-func (s *Server) write(say Say) (*message, string) {
+func (x *crowd) write(say Say) (*message, string) {
+	s := x.s
 	if say.Type == "" {
 		say.Type = "text"
 	}
@@ -84,7 +87,8 @@ func (s *Server) write(say Say) (*message, string) {
 
 // mention replaces @name by the keys that the service uses. "@all" has no
 // entry in the list of mentions.
-func (s *Server) mention(chat, text string) (string, []map[string]any) {
+func (x *crowd) mention(chat, text string) (string, []map[string]any) {
+	s := x.s
 	names := map[string]string{} // name → open_id
 	for _, p := range s.world.chats[chat].people {
 		names[s.person(p)] = p
@@ -114,7 +118,8 @@ func mentions(m *message, openID string) bool {
 }
 
 // received is the event of a new message.
-func (s *Server) received(m *message, say Say, content string) map[string]any {
+func (x *crowd) received(m *message, say Say, content string) map[string]any {
+	s := x.s
 	kind := "group"
 	if c := s.world.chats[m.Chat]; c.kind == P2P {
 		kind = "p2p"
@@ -148,7 +153,8 @@ func ids(open string) map[string]any {
 
 // Attach makes a picture or a file that a person can share; kind is image, or
 // the file's type.
-func (s *Server) Attach(kind, name string, body []byte) string {
+func (x *crowd) Attach(kind, name string, body []byte) string {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if kind == "image" {
@@ -162,7 +168,8 @@ func (s *Server) Attach(kind, name string, body []byte) string {
 }
 
 // Child adds a message to a merged forward.
-func (s *Server) Child(of string, kind string, content any) string {
+func (x *crowd) Child(of string, kind string, content any) string {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	raw, _ := json.Marshal(content)
@@ -171,7 +178,8 @@ func (s *Server) Child(of string, kind string, content any) string {
 }
 
 // Recall lets a person take a message back.
-func (s *Server) Recall(app, id string) string {
+func (x *crowd) Recall(app, id string) string {
+	s := x.s
 	s.mu.Lock()
 	m := s.world.messages[id]
 	m.Recalled = true
@@ -180,7 +188,8 @@ func (s *Server) Recall(app, id string) string {
 }
 
 // Edit lets a person change a message; no event tells of it.
-func (s *Server) Edit(id, text string) {
+func (x *crowd) Edit(id, text string) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := s.world.messages[id]
@@ -190,7 +199,8 @@ func (s *Server) Edit(id, text string) {
 }
 
 // React lets a person react to a message.
-func (s *Server) React(app, id, from, emoji string) string {
+func (x *crowd) React(app, id, from, emoji string) string {
+	s := x.s
 	s.mu.Lock()
 	s.world.messages[id].Reacted[s.id("re")] = reaction{emoji: emoji, by: from}
 	s.mu.Unlock()
@@ -199,7 +209,8 @@ func (s *Server) React(app, id, from, emoji string) string {
 }
 
 // Happen pushes an event of any type and form.
-func (s *Server) Happen(app, kind string, event map[string]any) string {
+func (x *crowd) Happen(app, kind string, event map[string]any) string {
+	s := x.s
 	return s.push(app, kind, event).ID
 }
 
@@ -216,7 +227,8 @@ type Click struct {
 
 // Press lets a person press a button with this value on a message of the bot,
 // or submit its form. The value need not be on the card: clients can be forged.
-func (s *Server) Press(app, message, from string, value map[string]any, form map[string]any) Click {
+func (x *crowd) Press(app, message, from string, value map[string]any, form map[string]any) Click {
+	s := x.s
 	if value == nil && s.on(RuleCallback) {
 		return Click{Code: 200340}
 	}
@@ -254,7 +266,8 @@ func (s *Server) Press(app, message, from string, value map[string]any, form map
 }
 
 // applied shows what the answer to a click says.
-func (s *Server) applied(c *Click, message string, data []byte) {
+func (x *crowd) applied(c *Click, message string, data []byte) {
+	s := x.s
 	if len(data) == 0 || string(data) == "null" {
 		return
 	}

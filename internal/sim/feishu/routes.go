@@ -22,6 +22,28 @@ type route struct {
 	do     func(request) (any, *refusal)
 }
 
+// cardCall is a call about a card entity, mailCall one about a message, fileCall
+// one about a file.
+type (
+	cardCall struct{ request }
+	mailCall struct{ request }
+	fileCall struct{ request }
+)
+
+type answers = func(request) (any, *refusal)
+
+func onCard(f func(cardCall) (any, *refusal)) answers {
+	return func(q request) (any, *refusal) { return f(cardCall{q}) }
+}
+
+func onMessage(f func(mailCall) (any, *refusal)) answers {
+	return func(q request) (any, *refusal) { return f(mailCall{q}) }
+}
+
+func onFile(f func(fileCall) (any, *refusal)) answers {
+	return func(q request) (any, *refusal) { return f(fileCall{q}) }
+}
+
 // routes are the APIs that exist.
 var routes = []route{
 	{name: "token", method: "POST", path: path("auth/v3/tenant_access_token/internal"), open: true, do: request.token},
@@ -29,27 +51,28 @@ var routes = []route{
 	{name: "scopes", method: "GET", path: path("application/v6/scopes"), do: request.scopes},
 	{name: "user.get", method: "GET", path: path("contact/v3/users/:user"), scope: []string{"contact:user.base:readonly"}, do: request.user},
 	{name: "chat.get", method: "GET", path: path("im/v1/chats/:chat"), scope: []string{"im:chat:readonly"}, do: request.chat},
-	{name: "message.list", method: "GET", path: path("im/v1/messages"), scope: reading, do: request.list},
-	{name: "message.create", method: "POST", path: path("im/v1/messages"), scope: sending, do: request.create},
-	{name: "message.get", method: "GET", path: path("im/v1/messages/:message"), scope: reading, do: request.get},
-	{name: "message.reply", method: "POST", path: path("im/v1/messages/:message/reply"), scope: sending, do: request.reply},
-	{name: "message.update", method: "PUT", path: path("im/v1/messages/:message"), scope: editing, do: request.update},
-	{name: "message.patch", method: "PATCH", path: path("im/v1/messages/:message"), scope: editing, do: request.patch},
-	{name: "message.delete", method: "DELETE", path: path("im/v1/messages/:message"), scope: sending, do: request.recall},
-	{name: "resource.get", method: "GET", path: path("im/v1/messages/:message/resources/:key"), scope: reading, do: request.resource},
+	{name: "message.list", method: "GET", path: path("im/v1/messages"), scope: reading, do: onMessage(mailCall.list)},
+	{name: "message.create", method: "POST", path: path("im/v1/messages"), scope: sending, do: onMessage(mailCall.create)},
+	{name: "message.get", method: "GET", path: path("im/v1/messages/:message"), scope: reading, do: onMessage(mailCall.get)},
+	{name: "message.reply", method: "POST", path: path("im/v1/messages/:message/reply"), scope: sending, do: onMessage(mailCall.reply)},
+	{name: "message.update", method: "PUT", path: path("im/v1/messages/:message"), scope: editing, do: onMessage(mailCall.update)},
+	{name: "message.patch", method: "PATCH", path: path("im/v1/messages/:message"), scope: editing, do: onMessage(mailCall.patch)},
+	{name: "message.delete", method: "DELETE", path: path("im/v1/messages/:message"), scope: sending, do: onMessage(mailCall.recall)},
+	{name: "resource.get", method: "GET", path: path("im/v1/messages/:message/resources/:key"), scope: reading, do: onFile(fileCall.resource)},
 	{name: "reaction.create", method: "POST", path: path("im/v1/messages/:message/reactions"), scope: reacting, do: request.react},
 	{name: "reaction.delete", method: "DELETE", path: path("im/v1/messages/:message/reactions/:reaction"), scope: reacting, do: request.unreact},
-	{name: "image.create", method: "POST", path: path("im/v1/images"), scope: []string{"im:resource"}, do: request.uploadImage},
-	{name: "file.create", method: "POST", path: path("im/v1/files"), scope: []string{"im:resource"}, do: request.uploadFile},
-	{name: "card.create", method: "POST", path: path("cardkit/v1/cards"), scope: writing, do: request.makeCard},
-	{name: "card.update", method: "PUT", path: path("cardkit/v1/cards/:card"), scope: writing, do: request.setCard},
-	{name: "card.settings", method: "PATCH", path: path("cardkit/v1/cards/:card/settings"), scope: writing, do: request.setSettings},
-	{name: "card.batch", method: "POST", path: path("cardkit/v1/cards/:card/batch_update"), scope: writing, do: request.batch},
-	{name: "element.create", method: "POST", path: path("cardkit/v1/cards/:card/elements"), scope: writing, do: request.addElements},
-	{name: "element.content", method: "PUT", path: path("cardkit/v1/cards/:card/elements/:element/content"), scope: writing, do: request.stream},
-	{name: "element.update", method: "PUT", path: path("cardkit/v1/cards/:card/elements/:element"), scope: writing, do: request.setElement},
-	{name: "element.patch", method: "PATCH", path: path("cardkit/v1/cards/:card/elements/:element"), scope: writing, do: request.patchElement},
-	{name: "element.delete", method: "DELETE", path: path("cardkit/v1/cards/:card/elements/:element"), scope: writing, do: request.dropElement},
+	{name: "image.create", method: "POST", path: path("im/v1/images"), scope: []string{"im:resource"}, do: onFile(fileCall.uploadImage)},
+	{name: "file.create", method: "POST", path: path("im/v1/files"), scope: []string{"im:resource"}, do: onFile(fileCall.uploadFile)},
+	{name: "card.create", method: "POST", path: path("cardkit/v1/cards"), scope: writing, do: onCard(cardCall.makeCard)},
+	{name: "card.convert", method: "POST", path: path("cardkit/v1/cards/id_convert"), scope: writing, do: onCard(cardCall.convert)},
+	{name: "card.update", method: "PUT", path: path("cardkit/v1/cards/:card"), scope: writing, do: onCard(cardCall.setCard)},
+	{name: "card.settings", method: "PATCH", path: path("cardkit/v1/cards/:card/settings"), scope: writing, do: onCard(cardCall.setSettings)},
+	{name: "card.batch", method: "POST", path: path("cardkit/v1/cards/:card/batch_update"), scope: writing, do: onCard(cardCall.batch)},
+	{name: "element.create", method: "POST", path: path("cardkit/v1/cards/:card/elements"), scope: writing, do: onCard(cardCall.addElements)},
+	{name: "element.content", method: "PUT", path: path("cardkit/v1/cards/:card/elements/:element/content"), scope: writing, do: onCard(cardCall.stream)},
+	{name: "element.update", method: "PUT", path: path("cardkit/v1/cards/:card/elements/:element"), scope: writing, do: onCard(cardCall.setElement)},
+	{name: "element.patch", method: "PATCH", path: path("cardkit/v1/cards/:card/elements/:element"), scope: writing, do: onCard(cardCall.patchElement)},
+	{name: "element.delete", method: "DELETE", path: path("cardkit/v1/cards/:card/elements/:element"), scope: writing, do: onCard(cardCall.dropElement)},
 }
 
 var (

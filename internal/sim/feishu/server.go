@@ -33,6 +33,8 @@ type Server struct {
 	*journal
 	*clock
 	*dispatch
+	*console
+	*crowd
 
 	http   *http.Server
 	mu     sync.Mutex
@@ -41,6 +43,12 @@ type Server struct {
 	next   int64 // of every kind of id
 	closed chan struct{}
 }
+
+// console is what an administrator and a developer do.
+type console struct{ s *Server }
+
+// crowd is what people do.
+type crowd struct{ s *Server }
 
 // app is one custom app with its bot.
 type app struct {
@@ -77,7 +85,7 @@ func New() (*Server, error) {
 		world: newWorld(),
 	}
 	s.rates = newRates(s.clock)
-	s.dispatch = newDispatch(s)
+	s.dispatch, s.console, s.crowd = newDispatch(s), &console{s}, &crowd{s}
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = s.http.Serve(l) }() // ends with Close
 	return s, nil
@@ -92,7 +100,8 @@ func (s *Server) Close() {
 }
 
 // AddApp makes a custom app with every scope, published, its bot enabled.
-func (s *Server) AddApp(id, secret, name string) {
+func (x *console) AddApp(id, secret, name string) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.apps[id] = &app{id: id, secret: secret, name: name, bot: "ou_bot_" + id, tokens: map[string]time.Time{},
@@ -100,7 +109,8 @@ func (s *Server) AddApp(id, secret, name string) {
 }
 
 // Bot returns the open_id of an app's bot.
-func (s *Server) Bot(app string) string {
+func (x *console) Bot(app string) string {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.apps[app].bot

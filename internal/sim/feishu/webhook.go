@@ -28,7 +28,8 @@ type webhook struct {
 
 // SetWebhook makes an app's events go to url from now on; empty = to its long
 // connection.
-func (s *Server) SetWebhook(app, url, encryptKey, verificationToken string) {
+func (x *console) SetWebhook(app, url, encryptKey, verificationToken string) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if url == "" {
@@ -39,7 +40,8 @@ func (s *Server) SetWebhook(app, url, encryptKey, verificationToken string) {
 }
 
 // Challenge does what the developer console does when a request URL is saved.
-func (s *Server) Challenge(app string) error {
+func (x *console) Challenge(app string) error {
+	s := x.s
 	s.mu.Lock()
 	h := s.apps[app].hook
 	s.mu.Unlock()
@@ -71,7 +73,8 @@ type Forged struct {
 }
 
 // Forge sends such a request and returns the status and the answer.
-func (s *Server) Forge(app string, f Forged) (int, []byte, error) {
+func (x *console) Forge(app string, f Forged) (int, []byte, error) {
+	s := x.s
 	s.mu.Lock()
 	h := *s.apps[app].hook
 	s.mu.Unlock()

@@ -73,28 +73,32 @@ func newWorld() *world {
 
 // AddPerson makes a person. Ids are as each app sees them: there is one app a
 // test, so one id is enough.
-func (s *Server) AddPerson(openID, name string) {
+func (x *console) AddPerson(openID, name string) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.world.people[openID] = name
 }
 
 // AddChat makes a chat with the bots of apps and people in it.
-func (s *Server) AddChat(id, kind, name string, apps []string, people ...string) {
+func (x *console) AddChat(id, kind, name string, apps []string, people ...string) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.world.chats[id] = &chatState{id: id, kind: kind, name: name, bots: apps, people: people, threads: map[string]string{}}
 }
 
 // Dissolve ends a chat.
-func (s *Server) Dissolve(chat string) {
+func (x *console) Dissolve(chat string) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.world.chats[chat].gone = true
 }
 
 // Mute forbids everybody to speak in a chat.
-func (s *Server) Mute(chat string, on bool) {
+func (x *console) Mute(chat string, on bool) {
+	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.world.chats[chat].muted = on

@@ -1,0 +1,208 @@
+// Package feishu speaks to the open platform of Feishu and Lark: one Adapter is
+// one custom app with its bot. It turns events into chat.Message and outbox
+// rows into calls, and knows no agent, session or store.
+//
+// Receiving is a long connection of our own, or a webhook that only the
+// service's own posts get through; an event is acknowledged when it is durable.
+// Sending gives every row a key of its own, so that the service shows it once.
+// A live message is a card entity that streams; its end replaces the whole
+// card, so that none stays "generating". What the service refuses as a card is
+// sent as rich text, then as text.
+//
+// The SDK (see docs/adr) is used as a transport and for its wire formats.
+package feishu
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"cligate/internal/chat"
+	"cligate/internal/platform"
+)
+
+// Name is the platform's name in chat.Place.
+const Name = "feishu"
+
+var (
+	_ platform.Adapter  = (*Adapter)(nil)
+	_ platform.Healther = (*Adapter)(nil)
+)
+
+// Adapter is one app.
+type Adapter struct {
+	cfg  Config
+	log  *slog.Logger
+	rest *rest
+	link *link
+	out  *courier
+	sign *signaller
+	get  *fetcher
+	mind *mind
+	form form
+
+	busy sync.WaitGroup // names that are asked for
+	mu   sync.Mutex
+	me   string // open_id of the bot, once it is known
+}
+
+// Open makes the adapter. It needs no network.
+func Open(cfg Config, files platform.Files, log *slog.Logger) (*Adapter, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("feishu: %w", err)
+	}
+	cfg = cfg.withDefaults()
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	log = log.With("platform", Name, "account", cfg.Account)
+	a := &Adapter{cfg: cfg, log: log, rest: newRest(cfg, log), mind: &mind{}}
+	a.link = &link{log: log, lang: cfg.Lang, alarm: cfg.Alarm, now: time.Now, state: troubleStarting}
+	a.rest.missing = func(text string) { a.link.tell("scope/"+text, text, true) }
+	a.out = newCourier(a.rest, uploads{rest: a.rest, files: files}, log)
+	a.sign = &signaller{rest: a.rest}
+	a.get = &fetcher{rest: a.rest, me: a.bot}
+	return a, nil
+}
+
+// Run implements platform.Adapter. It returns an error only when the service
+// does not accept the app.
+func (a *Adapter) Run(ctx context.Context, in platform.Inbound) error {
+	if err := a.hello(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	defer a.busy.Wait()
+	h := a.intake(in)
+	if a.cfg.Mode == Webhook {
+		return a.serveHook(ctx, h)
+	}
+	return newSocket(a.cfg, a.log, a.link, h).run(ctx)
+}
+
+// hello asks who the bot is, as often as it takes. Only a refused app is an
+// error.
+func (a *Adapter) hello(ctx context.Context) error {
+	pause := time.Second
+	for {
+		var out struct {
+			Bot struct {
+				Open string `json:"open_id"`
+				Name string `json:"app_name"`
+			} `json:"bot"`
+		}
+		err := a.rest.do(ctx, call{method: http.MethodGet, path: "bot/v3/info"}, &out)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err == nil && out.Bot.Open != "":
+			a.mu.Lock()
+			a.me = out.Bot.Open
+			a.mu.Unlock()
+			a.log.InfoContext(ctx, "bot is known", "bot", out.Bot.Name)
+			return nil
+		case chat.CodeOf(err) == chat.Denied:
+			a.link.set(ctx, troubleRejected, err)
+			return &chat.Error{Code: chat.Denied, Detail: troubleRejected.says(a.cfg.Lang), Err: err}
+		}
+		a.link.set(ctx, troubleNetwork, err)
+		if !sleep(ctx, pause) {
+			return nil
+		}
+		pause = min(2*pause, time.Minute)
+	}
+}
+
+func (a *Adapter) bot() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.me
+}
+
+// intake is what becomes of each event: it is decoded, stored, and only then
+// acknowledged.
+func (a *Adapter) intake(in platform.Inbound) handler {
+	d := decoder{account: a.cfg.Account, app: a.cfg.AppID, me: a.bot, now: time.Now, mind: a.mind}
+	return func(ctx context.Context, payload []byte) ([]byte, error) {
+		t, err := d.take(payload)
+		b := platform.Batch{Account: a.cfg.Account}
+		switch {
+		case err != nil:
+			a.log.WarnContext(ctx, "event not understood", "err", err)
+			b.Unread = []chat.Unread{{Raw: payload, Why: err.Error()}}
+		case !t.ok:
+			return nil, nil
+		default:
+			a.complete(ctx, &t)
+			b.Messages = []chat.Message{t.msg}
+		}
+		acks, err := in.Receive(ctx, b)
+		if err != nil {
+			a.link.set(ctx, troubleStorage, err)
+			return nil, fmt.Errorf("store an event: %w", err)
+		}
+		a.link.set(ctx, troubleNone, nil)
+		if !t.click || len(acks) == 0 {
+			return nil, nil
+		}
+		return a.answer(acks[0], t.msg)
+	}
+}
+
+// answer is what a press shows at once: a word, and the message's new form.
+func (a *Adapter) answer(ack chat.Ack, m chat.Message) ([]byte, error) {
+	out := object{}
+	if ack.Toast != "" {
+		kind := "info"
+		if ack.Alert {
+			kind = "warning"
+		}
+		out["toast"] = object{"type": kind, "content": chat.Clip(ack.Toast, maxToast)}
+	}
+	if ack.Replace != nil {
+		if parts := a.Render(*ack.Replace); len(parts) > 0 {
+			out["card"] = object{"type": "raw", "data": card(parts[len(parts)-1], m.Place.Thread, false)}
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	raw, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("encode the answer to a press: %w", err)
+	}
+	return raw, nil
+}
+
+// maxToast is the length of the word that a press is answered with.
+const maxToast = 200
+
+// Render implements platform.Adapter.
+func (a *Adapter) Render(r chat.Reply) []chat.Part { return a.form.render(r) }
+
+// Send implements platform.Adapter.
+func (a *Adapter) Send(ctx context.Context, o chat.Out) (chat.Ref, error) { return a.out.send(ctx, o) }
+
+// Signal implements platform.Adapter.
+func (a *Adapter) Signal(ctx context.Context, _ chat.Place, ref chat.Ref, s chat.Signal) error {
+	return a.sign.signal(ctx, ref, s)
+}
+
+// Health implements platform.Healther.
+func (a *Adapter) Health() platform.Health { return a.link.health() }
+
+// Traits implements platform.Adapter. The rates are those of the service (five
+// messages a second to a chat, fifty calls a second of one kind), with some
+// room.
+func (a *Adapter) Traits() platform.Traits {
+	return platform.Traits{
+		Edits: true, Buttons: true, React: true, Settles: true, MaxUpload: maxUpload,
+		PerChat:       platform.Rate{Every: 250 * time.Millisecond, Burst: 4},
+		PerGroup:      platform.Rate{Every: 250 * time.Millisecond, Burst: 4},
+		PerAccount:    platform.Rate{Every: 25 * time.Millisecond, Burst: 20},
+		ProgressEvery: time.Second, ProgressEveryGroup: time.Second,
+	}
+}

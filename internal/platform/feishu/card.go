@@ -1,0 +1,238 @@
+package feishu
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"cligate/internal/chat"
+	"cligate/internal/render"
+)
+
+const (
+	// targetUnits is how long the text of one card is at most; the service
+	// takes 30 KB of JSON.
+	targetUnits = 6000
+	targetBytes = 20 << 10 // of the Markdown, as the request carries it
+	leastUnits  = 512
+	maxCards    = 3 // a longer answer becomes its beginning and a file
+	maxCode     = 150
+	maxSummary  = 80 // runes of what the list of chats shows
+	maxLabel    = 60 // runes of a button's label
+	panelLines  = 20
+	panelBytes  = 3000
+)
+
+// The ids of the elements that are changed while a card streams.
+const (
+	elementText   = "text"
+	elementStatus = "status"
+)
+
+// format is what a part's Format holds: the card's content before buttons.
+type format struct {
+	Markdown string       `json:"md,omitempty"`
+	Footer   string       `json:"footer,omitempty"`
+	Panels   []chat.Panel `json:"panels,omitempty"`
+	Live     bool         `json:"live,omitempty"` // it is to grow
+}
+
+// form turns replies into parts.
+type form struct{}
+
+// render implements the Adapter's Render.
+func (f form) render(r chat.Reply) []chat.Part {
+	if r.Kind == chat.ReplyFile && r.File != nil {
+		return []chat.Part{{Text: strings.TrimSpace(r.Markdown), File: r.File, ReplyTo: r.ReplyTo, Silent: r.Silent}}
+	}
+	blocks := render.Parse(r.Markdown)
+	pieces := split(blocks, targetUnits)
+	footer := strings.TrimSpace(r.Footer)
+	if r.Kind != chat.ReplyProgress && (len(pieces) > maxCards || longCode(blocks)) && len(pieces) > 0 {
+		r.File = &chat.OutFile{Name: "answer.md", Body: []byte(r.Markdown)}
+		pieces = pieces[:1]
+	}
+	var parts []chat.Part
+	for _, bs := range pieces {
+		p := chat.Part{Text: render.Flatten(bs).Plain}
+		p.Format = encode(format{Markdown: markdown(bs)})
+		parts = append(parts, p)
+	}
+	if len(parts) == 0 && (footer != "" || len(r.Buttons) > 0 || len(r.Details) > 0) {
+		parts = []chat.Part{{}}
+	}
+	if n := len(parts); n > 0 {
+		last := &parts[n-1]
+		var ft format
+		_ = json.Unmarshal(last.Format, &ft) // ours, or none
+		ft.Footer, ft.Panels, ft.Live = footer, panels(r.Details), r.Kind == chat.ReplyProgress
+		last.Format = encode(ft)
+		last.Text = strings.TrimSpace(last.Text + "\n\n" + footer)
+		if last.Text == "" {
+			last.Text = "…"
+		}
+		last.Buttons = labels(r.Buttons)
+		parts[0].ReplyTo = r.ReplyTo
+	}
+	if r.File != nil {
+		parts = append(parts, chat.Part{File: r.File})
+	}
+	for i := range parts {
+		parts[i].Silent = r.Silent || i > 0
+	}
+	return parts
+}
+
+func encode(f format) json.RawMessage {
+	raw, err := json.Marshal(f)
+	if err != nil {
+		return nil // strings can always be encoded
+	}
+	return raw
+}
+
+// split cuts blocks into the contents of cards.
+func split(blocks []render.Block, units int) [][]render.Block {
+	var out [][]render.Block
+	for _, bs := range render.Split(blocks, render.Limits{Units: units}) {
+		if weight(markdown(bs)) > targetBytes && units > leastUnits {
+			out = append(out, split(bs, units/2)...)
+			continue
+		}
+		out = append(out, bs)
+	}
+	return out
+}
+
+func longCode(bs []render.Block) bool {
+	for _, b := range bs {
+		if b.Kind == render.CodeBlock && strings.Count(b.Text, "\n") >= maxCode || longCode(b.Kids) {
+			return true
+		}
+	}
+	return false
+}
+
+// panels keeps the newest lines that fit.
+func panels(in []chat.Panel) []chat.Panel {
+	var out []chat.Panel
+	for _, p := range in {
+		size, from := 0, len(p.Lines)
+		for from > 0 && len(p.Lines)-from < panelLines && size+len(p.Lines[from-1]) <= panelBytes {
+			from--
+			size += len(p.Lines[from])
+		}
+		if from < len(p.Lines) {
+			out = append(out, chat.Panel{Title: p.Title, Lines: p.Lines[from:]})
+		}
+	}
+	return out
+}
+
+func labels(rows [][]chat.Button) [][]chat.Button {
+	out := make([][]chat.Button, 0, len(rows))
+	for _, row := range rows {
+		var keep []chat.Button
+		for _, b := range row {
+			if b.Data == "" {
+				continue // cards have no button that copies; the body shows the text
+			}
+			b.Label = chat.Clip(b.Label, maxLabel)
+			keep = append(keep, b)
+		}
+		if len(keep) > 0 {
+			out = append(out, keep)
+		}
+	}
+	return out
+}
+
+// contents is what a part shows; a part without a form shows its text.
+func contents(p chat.Part) format {
+	var f format
+	if len(p.Format) == 0 || json.Unmarshal(p.Format, &f) != nil {
+		return format{Markdown: plainly(p.Text, true)}
+	}
+	return f
+}
+
+// card is the JSON of a part. Streaming cards have their text in an element of
+// its own, which the client types on as it grows; everything else is beside it.
+func card(p chat.Part, thread string, streaming bool) object {
+	f := contents(p)
+	var els []any
+	if f.Markdown != "" || streaming {
+		els = append(els, object{"tag": "markdown", "element_id": elementText, "content": cmp.Or(f.Markdown, "…")})
+	}
+	for i, panel := range f.Panels {
+		els = append(els, fold(i, panel))
+	}
+	if f.Footer != "" || streaming {
+		footer := cmp.Or(f.Footer, "…")
+		els = append(els, object{"tag": "markdown", "element_id": elementStatus, "text_size": "notation",
+			"content": "<font color='grey'>" + plainly(footer, true) + "</font>"})
+	}
+	els = append(els, buttons(p.Buttons, thread)...)
+	if len(els) == 0 {
+		els = append(els, object{"tag": "markdown", "content": "…"})
+	}
+	return object{
+		"schema": "2.0",
+		"config": object{"streaming_mode": streaming, "update_multi": true, "summary": object{"content": summary(p.Text)}},
+		"body":   object{"elements": els},
+	}
+}
+
+// summary is what the list of chats, and a notification, show.
+func summary(text string) string {
+	line := strings.Join(strings.Fields(text), " ")
+	if line == "" {
+		return "…"
+	}
+	return chat.Clip(line, maxSummary)
+}
+
+// fold is a panel that is closed until somebody opens it.
+func fold(i int, p chat.Panel) object {
+	lines := make([]string, len(p.Lines))
+	for k, l := range p.Lines {
+		lines[k] = plainly(l, true)
+	}
+	return object{
+		"tag": "collapsible_panel", "element_id": fmt.Sprintf("panel%d", i), "expanded": false,
+		"header":   object{"title": object{"tag": "plain_text", "content": p.Title}},
+		"elements": []any{object{"tag": "markdown", "content": strings.Join(lines, "\n"), "text_size": "notation"}},
+	}
+}
+
+// buttons are rows of buttons. What a press sends back are names, checked
+// against the rows like everything that comes from outside.
+func buttons(rows [][]chat.Button, thread string) []any {
+	var out []any
+	for _, row := range rows {
+		cols := make([]any, 0, len(row))
+		for _, b := range row {
+			kind := map[string]string{"primary": "primary", "danger": "danger"}[b.Style]
+			if kind == "" {
+				kind = "default"
+			}
+			cols = append(cols, object{"tag": "column", "width": "auto", "elements": []any{object{
+				"tag": "button", "type": kind, "text": object{"tag": "plain_text", "content": b.Label},
+				"behaviors": []any{object{"type": "callback", "value": object{"data": b.Data, "thread": thread}}},
+			}}})
+		}
+		out = append(out, object{"tag": "column_set", "flex_mode": "flow", "columns": cols})
+	}
+	return out
+}
+
+// post is a part as a rich text, for where a card is refused.
+func post(p chat.Part) object {
+	f := contents(p)
+	md := f.Markdown
+	if f.Footer != "" {
+		md = strings.TrimSpace(md + "\n\n" + plainly(f.Footer, true))
+	}
+	return object{"zh_cn": object{"content": [][]object{{{"tag": "md", "text": cmp.Or(md, p.Text)}}}}}
+}

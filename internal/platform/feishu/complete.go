@@ -1,0 +1,81 @@
+package feishu
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+// Limits of what is asked before an event is stored. What is not known in time
+// is done without.
+const (
+	nameLimit = 60 * time.Millisecond
+	kindLimit = 700 * time.Millisecond // of a press, whose chat was not seen yet
+)
+
+// complete adds what the event leaves out and people should see: names, and of
+// a press whether its chat is a direct one.
+func (a *Adapter) complete(ctx context.Context, t *taken) {
+	if t.msg.Sender.Name == "" && t.msg.Sender.ID != "" && !t.msg.Sender.Bot {
+		t.msg.Sender.Name = a.nameOf(ctx, t.msg.Sender.ID)
+	}
+	if t.click {
+		if k, ok := a.kindOf(ctx, t.msg.Place.Chat); ok {
+			t.msg.Place.Direct, t.msg.Place.Title = k.direct, k.title
+		}
+	}
+}
+
+// nameOf asks for a person's name, once, and waits a little for it.
+func (a *Adapter) nameOf(ctx context.Context, openID string) string {
+	if n, ok := a.mind.names.get(openID); ok {
+		return n
+	}
+	a.mind.names.put(openID, "")
+	found := make(chan string, 1)
+	a.busy.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		var out struct {
+			User struct {
+				Name string `json:"name"`
+			} `json:"user"`
+		}
+		err := a.rest.do(ctx, call{method: http.MethodGet, path: "contact/v3/users/" + openID, query: map[string]string{"user_id_type": "open_id"}}, &out)
+		if err != nil {
+			a.log.DebugContext(ctx, "name not known", "err", err)
+		}
+		a.mind.names.put(openID, chat.PlainName(out.User.Name))
+		found <- out.User.Name
+	})
+	wait := time.NewTimer(nameLimit)
+	defer wait.Stop()
+	select {
+	case n := <-found:
+		return n
+	case <-wait.C:
+		return ""
+	}
+}
+
+// kindOf asks what kind of chat it is, unless that is known.
+func (a *Adapter) kindOf(ctx context.Context, id string) (chatKind, bool) {
+	if k, ok := a.mind.chats.get(id); ok {
+		return k, true
+	}
+	var out struct {
+		Name  string `json:"name"`
+		Mode  string `json:"chat_mode"`
+		Group string `json:"group_message_type"`
+	}
+	err := a.rest.do(ctx, call{method: http.MethodGet, path: "im/v1/chats/" + id, limit: kindLimit}, &out)
+	if err != nil {
+		a.log.DebugContext(ctx, "kind of a chat not known", "err", err)
+		return chatKind{}, false
+	}
+	k := chatKind{direct: out.Mode == "p2p", topics: out.Mode == "topic" || out.Group == "thread", title: out.Name}
+	a.mind.chats.put(id, k)
+	return k, true
+}

@@ -1,0 +1,97 @@
+package feishu
+
+import "encoding/json"
+
+// Types of events that mean something here. Others are acknowledged and left
+// alone: one that is answered with an error is pushed again and again.
+const (
+	eventMessage  = "im.message.receive_v1"
+	eventRecalled = "im.message.recalled_v1"
+	eventReaction = "im.message.reaction.created_v1"
+	eventClick    = "card.action.trigger"
+	eventAdded    = "im.chat.member.bot.added_v1"
+	eventRemoved  = "im.chat.member.bot.deleted_v1"
+	eventEntered  = "im.chat.access_event.bot_p2p_chat_entered_v1"
+	eventGone     = "im.chat.disbanded_v1"
+	eventMenu     = "application.bot.menu_v6"
+)
+
+// event is an event of schema 2.0. Fields that the service may leave out are
+// zero then.
+type event struct {
+	Header struct {
+		ID     string `json:"event_id"`
+		Type   string `json:"event_type"`
+		At     string `json:"create_time"` // milliseconds
+		App    string `json:"app_id"`
+		Tenant string `json:"tenant_key"`
+	} `json:"header"`
+	Event json.RawMessage `json:"event"`
+}
+
+type userID struct {
+	Open string `json:"open_id"`
+}
+
+type mention struct {
+	Key  string `json:"key"`
+	ID   userID `json:"id"`
+	Name string `json:"name"`
+}
+
+// received is a new message.
+type received struct {
+	Sender struct {
+		ID     userID `json:"sender_id"`
+		Type   string `json:"sender_type"` // user, or a kind of program
+		Tenant string `json:"tenant_key"`
+	} `json:"sender"`
+	Message incoming `json:"message"`
+}
+
+type incoming struct {
+	ID       string    `json:"message_id"`
+	Root     string    `json:"root_id"`
+	Parent   string    `json:"parent_id"`
+	Thread   string    `json:"thread_id"`
+	At       string    `json:"create_time"` // milliseconds
+	Chat     string    `json:"chat_id"`
+	ChatType string    `json:"chat_type"` // p2p, group, topic_group
+	Type     string    `json:"message_type"`
+	Content  string    `json:"content"` // JSON
+	Mentions []mention `json:"mentions"`
+}
+
+// pressed is a button that was pressed, or a form that was sent.
+type pressed struct {
+	Operator struct {
+		Open   string `json:"open_id"`
+		Tenant string `json:"tenant_key"`
+	} `json:"operator"`
+	Action struct {
+		Value map[string]any `json:"value"`
+		Form  map[string]any `json:"form_value"`
+	} `json:"action"`
+	Context struct {
+		Message string `json:"open_message_id"`
+		Chat    string `json:"open_chat_id"`
+	} `json:"context"`
+}
+
+// placed is an event about a chat or one of its messages; which fields are set
+// depends on its type.
+type placed struct {
+	Message  string `json:"message_id"`
+	Chat     string `json:"chat_id"`
+	Name     string `json:"name"`
+	Operator userID `json:"operator_id"`
+	User     userID `json:"user_id"`
+	By       string `json:"operator_type"` // of a reaction: user or app
+	Reaction struct {
+		Emoji string `json:"emoji_type"`
+	} `json:"reaction_type"`
+	Key string `json:"event_key"` // of a menu
+	Who struct {
+		ID userID `json:"operator_id"`
+	} `json:"operator"` // of a menu
+}

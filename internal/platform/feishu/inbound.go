@@ -1,0 +1,257 @@
+package feishu
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+// decoder turns events into messages of our own vocabulary.
+type decoder struct {
+	account string
+	app     string
+	me      func() string // open_id of the bot
+	now     func() time.Time
+	mind    *mind
+}
+
+// mind is what was seen lately. None of it is needed for anything to arrive.
+type mind struct {
+	chats   recent[chatKind]
+	seen    recent[seen]   // by message
+	directs recent[string] // by person: their direct chat
+	names   recent[string] // by open_id
+}
+
+// seen is what later events about a message leave out.
+type seen struct {
+	place  chat.Place
+	sender chat.Person
+}
+
+// chatKind is what is known of a chat.
+type chatKind struct {
+	direct bool
+	topics bool
+	title  string
+}
+
+// taken is what an event came to.
+type taken struct {
+	msg   chat.Message
+	ok    bool
+	click bool // the answer goes into the acknowledgement
+}
+
+// take decodes an event. An error means that it cannot be understood.
+func (d decoder) take(payload []byte) (t taken, err error) {
+	defer func() {
+		// One odd event must not stop the others; the caller keeps it.
+		if r := recover(); r != nil {
+			t, err = taken{}, fmt.Errorf("decode an event: panic: %v", r)
+		}
+	}()
+	var e event
+	if err := json.Unmarshal(payload, &e); err != nil {
+		return taken{}, fmt.Errorf("decode an event: %w", err)
+	}
+	if e.Header.App != "" && e.Header.App != d.app {
+		return taken{}, nil // another app's
+	}
+	switch e.Header.Type {
+	case eventMessage:
+		var r received
+		if err := json.Unmarshal(e.Event, &r); err != nil {
+			return taken{}, fmt.Errorf("decode a message: %w", err)
+		}
+		t.msg, t.ok = d.message(e, r)
+	case eventClick:
+		var p pressed
+		if err := json.Unmarshal(e.Event, &p); err != nil {
+			return taken{}, fmt.Errorf("decode a press: %w", err)
+		}
+		t.click = true
+		t.msg, t.ok = d.press(e, p)
+	default:
+		var p placed
+		if err := json.Unmarshal(e.Event, &p); err != nil {
+			return taken{}, fmt.Errorf("decode %s: %w", e.Header.Type, err)
+		}
+		t.msg, t.ok = d.about(e, p)
+	}
+	if t.ok && t.msg.Pairing == "" {
+		t.msg.Raw = payload
+	}
+	return t, nil
+}
+
+// message decodes a new message. False is for what no person of the app's own
+// tenant wrote.
+func (d decoder) message(e event, r received) (chat.Message, bool) {
+	m := r.Message
+	if m.ID == "" || m.Chat == "" || r.Sender.ID.Open == "" {
+		return chat.Message{}, false
+	}
+	out := chat.Message{
+		Key:    "m/" + m.ID,
+		Kind:   chat.KindText,
+		Place:  d.place(m),
+		Sender: d.person(r.Sender.ID.Open),
+		Ref:    chat.Ref{ID: m.ID, Chat: m.Chat},
+		SentAt: millis(m.At, d.now),
+	}
+	// A program, or somebody of another tenant: the gate keeps both out.
+	out.Sender.Bot = r.Sender.Type != "" && r.Sender.Type != "user" ||
+		e.Header.Tenant != "" && r.Sender.Tenant != "" && r.Sender.Tenant != e.Header.Tenant
+	s := words(m, d.me())
+	out.Text, out.Files, out.Unread = s.text, s.files, s.odd
+	if s.quote != "" {
+		out.Files = append(out.Files, quoteRef(s.quote, chat.SourceForward))
+	}
+	if m.Parent != "" && m.Parent != out.Place.Thread {
+		out.Reply = chat.Ref{ID: m.Parent, Chat: m.Chat}
+	}
+	if code, ok := pairing(out.Text); ok && out.Place.Direct {
+		out.Pairing = code
+	}
+	command := strings.HasPrefix(out.Text, "/")
+	out.Addressed = out.Place.Direct || s.named || command
+	out.Mentioned = s.named && !command && !out.Place.Direct
+	d.mind.seen.put(m.ID, seen{out.Place, out.Sender})
+	if out.Place.Direct {
+		d.mind.directs.put(out.Sender.ID, m.Chat)
+	}
+	return out, true
+}
+
+// quoteRef is text that the service keeps elsewhere and that belongs into the
+// prompt: a message that is replied to, the messages of a bundle.
+func quoteRef(message string, kind chat.SourceKind) chat.FileRef {
+	return chat.FileRef{ID: message + "/" + string(kind) + "/quote", Kind: chat.MediaQuote}
+}
+
+// pairing finds the code of "/pair CODE" or "/start CODE".
+func pairing(text string) (string, bool) {
+	f := strings.Fields(text)
+	if len(f) == 2 && (f[0] == "/pair" || f[0] == "/start") {
+		return f[1], true
+	}
+	return "", false
+}
+
+// place is where a message belongs. A thread is named by the message that it
+// began with: that is what can be replied to.
+func (d decoder) place(m incoming) chat.Place {
+	k := chatKind{direct: m.ChatType == "p2p", topics: m.ChatType == "topic_group"}
+	if known, ok := d.mind.chats.get(m.Chat); ok {
+		k.title, k.topics = known.title, k.topics || known.topics
+	}
+	d.mind.chats.put(m.Chat, k)
+	p := chat.Place{Platform: Name, Account: d.account, Chat: m.Chat, Direct: k.direct, Title: k.title}
+	if m.Thread != "" || k.topics {
+		p.Thread = m.Root
+		if p.Thread == "" {
+			p.Thread = m.ID
+		}
+	}
+	return p
+}
+
+func (d decoder) person(openID string) chat.Person {
+	name, _ := d.mind.names.get(openID)
+	return chat.Person{ID: openID, Name: name}
+}
+
+// press decodes a button or a form. The place comes with the value, for the
+// service does not tell the thread; what may be done there is checked against
+// the rows.
+func (d decoder) press(e event, p pressed) (chat.Message, bool) {
+	data, _ := p.Action.Value["data"].(string)
+	if p.Operator.Open == "" || p.Context.Message == "" || p.Context.Chat == "" || data == "" || e.Header.ID == "" {
+		return chat.Message{}, false
+	}
+	thread, _ := p.Action.Value["thread"].(string)
+	kind, _ := d.mind.chats.get(p.Context.Chat)
+	m := chat.Message{
+		Key:       "c/" + e.Header.ID,
+		Kind:      chat.KindClick,
+		Place:     chat.Place{Platform: Name, Account: d.account, Chat: p.Context.Chat, Thread: thread, Direct: kind.direct, Title: kind.title},
+		Sender:    d.person(p.Operator.Open),
+		Ref:       chat.Ref{ID: p.Context.Message, Chat: p.Context.Chat},
+		Data:      data,
+		Addressed: true,
+		SentAt:    millis(e.Header.At, d.now),
+	}
+	m.Sender.Bot = e.Header.Tenant != "" && p.Operator.Tenant != "" && p.Operator.Tenant != e.Header.Tenant
+	return m, true
+}
+
+// about decodes what happened to a chat or to one of its messages.
+func (d decoder) about(e event, p placed) (chat.Message, bool) {
+	m := chat.Message{Addressed: true, SentAt: millis(e.Header.At, d.now), Key: "e/" + e.Header.ID}
+	m.Place = chat.Place{Platform: Name, Account: d.account, Chat: p.Chat}
+	if k, ok := d.mind.chats.get(p.Chat); ok {
+		m.Place.Direct, m.Place.Title = k.direct, k.title
+	}
+	switch e.Header.Type {
+	case eventRecalled:
+		// Only its author, or an owner of the group, can take a message back.
+		was, known := d.mind.seen.get(p.Message)
+		m.Kind, m.Place, m.Sender = chat.KindRecall, was.place, was.sender
+		m.Ref, m.Key = chat.Ref{ID: p.Message, Chat: p.Chat}, "r/"+p.Message
+		return m, known
+	case eventReaction:
+		return d.gesture(m, p)
+	case eventAdded, eventEntered:
+		m.Kind, m.Sender = chat.KindJoined, d.person(p.Operator.Open)
+		if e.Header.Type == eventEntered {
+			m.Place.Direct = true
+			d.mind.chats.put(p.Chat, chatKind{direct: true})
+			d.mind.directs.put(p.Operator.Open, p.Chat)
+		} else {
+			m.Place.Title = p.Name
+			d.mind.chats.put(p.Chat, chatKind{title: p.Name})
+		}
+		return m, p.Chat != ""
+	case eventRemoved, eventGone:
+		m.Kind, m.Sender = chat.KindLeft, d.person(p.Operator.Open)
+		return m, p.Chat != ""
+	case eventMenu:
+		at, known := d.mind.directs.get(p.Who.ID.Open)
+		m.Kind, m.Sender, m.Place.Chat, m.Place.Direct = chat.KindText, d.person(p.Who.ID.Open), at, true
+		m.Text = "/" + strings.TrimPrefix(strings.TrimSpace(p.Key), "/")
+		return m, known && p.Key != ""
+	}
+	return m, false
+}
+
+// gestures says what a reaction on one's own waiting message means. Others mean
+// nothing. docs/feishu.md has the same table.
+var gestures = map[string]chat.Gesture{
+	"THUMBSUP": chat.GestureNow, "ThumbsDown": chat.GestureRemove, "CrossMark": chat.GestureRemove,
+}
+
+// gesture decodes a reaction of a person. The service does not tell where the
+// message is.
+func (d decoder) gesture(m chat.Message, p placed) (chat.Message, bool) {
+	g, ok := gestures[p.Reaction.Emoji]
+	was, known := d.mind.seen.get(p.Message)
+	if !ok || !known || p.By != "user" || p.User.Open == "" {
+		return m, false
+	}
+	m.Kind, m.Place, m.Sender, m.Data = chat.KindGesture, was.place, d.person(p.User.Open), string(g)
+	m.Ref = chat.Ref{ID: p.Message, Chat: was.place.Chat}
+	return m, true
+}
+
+func millis(s string, now func() time.Time) time.Time {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n <= 0 {
+		return now().UTC()
+	}
+	return time.UnixMilli(n).UTC()
+}

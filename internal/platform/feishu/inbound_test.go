@@ -1,0 +1,179 @@
+package feishu
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"cligate/internal/chat"
+)
+
+const bot = "ou_bot"
+
+func reader() decoder {
+	return decoder{account: "feishu", app: appID, me: func() string { return bot }, now: time.Now, mind: &mind{}}
+}
+
+// arrived is the event of a message.
+func arrived(m map[string]any, sender map[string]any) []byte {
+	msg := map[string]any{"message_id": "om_1", "chat_id": "oc_1", "chat_type": "p2p", "message_type": "text", "create_time": "1700000000123", "content": `{"text":"hi"}`}
+	for k, v := range m {
+		msg[k] = v
+	}
+	who := map[string]any{"sender_id": map[string]any{"open_id": anna}, "sender_type": "user", "tenant_key": "ours"}
+	for k, v := range sender {
+		who[k] = v
+	}
+	raw, _ := json.Marshal(map[string]any{"schema": "2.0",
+		"header": map[string]any{"event_id": "ev_1", "event_type": eventMessage, "create_time": "1700000000200", "app_id": appID, "tenant_key": "ours"},
+		"event":  map[string]any{"sender": who, "message": msg}})
+	return raw
+}
+
+func taking(t *testing.T, d decoder, payload []byte) taken {
+	t.Helper()
+	got, err := d.take(payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestWhereAMessageBelongs(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		m      map[string]any
+		direct bool
+		thread string
+		reply  string
+	}{
+		"a direct chat":                      {map[string]any{}, true, "", ""},
+		"a group":                            {map[string]any{"chat_type": "group"}, false, "", ""},
+		"a reply in a group is no thread":    {map[string]any{"chat_type": "group", "root_id": "om_0", "parent_id": "om_0"}, false, "", "om_0"},
+		"the beginning of a thread":          {map[string]any{"chat_type": "group", "thread_id": "omt_1"}, false, "om_1", ""},
+		"in a thread the parent is its root": {map[string]any{"chat_type": "group", "thread_id": "omt_1", "root_id": "om_0", "parent_id": "om_0"}, false, "om_0", ""},
+		"a reply in a thread":                {map[string]any{"chat_type": "group", "thread_id": "omt_1", "root_id": "om_0", "parent_id": "om_7"}, false, "om_0", "om_7"},
+		"a topic group without a thread id":  {map[string]any{"chat_type": "topic_group", "root_id": "om_0", "parent_id": "om_0"}, false, "om_0", ""},
+		"a new topic":                        {map[string]any{"chat_type": "topic_group"}, false, "om_1", ""},
+	} {
+		got := taking(t, reader(), arrived(c.m, nil))
+		p := got.msg.Place
+		if !got.ok || p.Direct != c.direct || p.Thread != c.thread || got.msg.Reply.ID != c.reply || p.Chat != "oc_1" || p.Account != "feishu" {
+			t.Errorf("%s: %+v", name, got.msg)
+		}
+	}
+}
+
+func TestWhatAMessageSays(t *testing.T) {
+	t.Parallel()
+	me := map[string]any{"key": "@_user_1", "id": map[string]any{"open_id": bot}, "name": "Rig"}
+	ben := map[string]any{"key": "@_user_10", "id": map[string]any{"open_id": "ou_ben"}, "name": "Ben"}
+	for name, c := range map[string]struct {
+		kind, content string
+		mentions      []any
+		text          string
+		files         []string
+		addressed     bool
+		odd           string
+	}{
+		"text":              {"text", `{"text":"hello"}`, nil, "hello", nil, false, ""},
+		"the bot mentioned": {"text", `{"text":"@_user_1 hello @_user_10"}`, []any{me, ben}, "hello @Ben", nil, true, ""},
+		"a command":         {"text", `{"text":"/status"}`, nil, "/status", nil, true, ""},
+		"mention, command":  {"text", `{"text":"@_user_1 /status"}`, []any{me}, "/status", nil, true, ""},
+		"command, mention":  {"text", `{"text":"/status @_user_1"}`, []any{me}, "/status", nil, true, ""},
+		"all":               {"text", `{"text":"@_all hello"}`, nil, "@all hello", nil, false, ""},
+		"post": {"post", `{"title":"Bug","content":[[{"tag":"at","user_id":"@_user_1"},{"tag":"text","text":"see "},{"tag":"a","text":"here","href":"https://x.org"}],[{"tag":"img","image_key":"img_1"}],[{"tag":"code_block","language":"GO","text":"x := 1\n"}]]}`,
+			[]any{me}, "Bug\nsee here (https://x.org)\n\n```go\nx := 1\n```", []string{"om_1/img_1/image"}, true, ""},
+		"image":     {"image", `{"image_key":"img_1"}`, nil, "", []string{"om_1/img_1/image"}, false, ""},
+		"file":      {"file", `{"file_key":"file_1","file_name":"../a.txt"}`, nil, "", []string{"om_1/file_1/file"}, false, ""},
+		"audio":     {"audio", `{"file_key":"file_1","duration":2500}`, nil, "", []string{"om_1/file_1/file"}, false, ""},
+		"media":     {"media", `{"file_key":"file_1","image_key":"img_1","file_name":"v.mp4"}`, nil, "", []string{"om_1/file_1/file"}, false, ""},
+		"sticker":   {"sticker", `{"file_key":"x"}`, nil, "[sticker]", nil, false, ""},
+		"location":  {"location", `{"name":"Home","longitude":"1","latitude":"2"}`, nil, "location: Home (2, 1)", nil, false, ""},
+		"a bundle":  {"merge_forward", `Merged and Forwarded Message`, nil, "", []string{"om_1/forward/quote"}, false, ""},
+		"a card":    {"interactive", `{"title":"Build","elements":[[{"tag":"text","text":"failed"}]]}`, nil, "Build\nfailed", nil, false, ""},
+		"something": {"hologram", `{}`, nil, "", nil, false, "hologram"},
+		"garbage":   {"text", `nonsense`, nil, "", nil, false, "text"},
+	} {
+		got := taking(t, reader(), arrived(map[string]any{"chat_type": "group", "message_type": c.kind, "content": c.content, "mentions": c.mentions}, nil))
+		var files []string
+		for _, f := range got.msg.Files {
+			files = append(files, f.ID)
+		}
+		if got.msg.Text != c.text || fmt.Sprint(files) != fmt.Sprint(c.files) || got.msg.Addressed != c.addressed || got.msg.Unread != c.odd {
+			t.Errorf("%s: %+v", name, got.msg)
+		}
+	}
+}
+
+func TestProgramsAndOtherTenantsAreNoPeople(t *testing.T) {
+	t.Parallel()
+	for name, who := range map[string]map[string]any{
+		"a program": {"sender_type": "app"}, "another tenant": {"tenant_key": "theirs"},
+	} {
+		if got := taking(t, reader(), arrived(nil, who)); !got.msg.Sender.Bot {
+			t.Errorf("%s: %+v", name, got.msg.Sender)
+		}
+	}
+	if got := taking(t, reader(), arrived(nil, nil)); got.msg.Sender.Bot || got.msg.Sender.ID != anna {
+		t.Errorf("a person: %+v", got.msg.Sender)
+	}
+}
+
+func TestAMessageHasOneKeyHoweverItIsDelivered(t *testing.T) {
+	t.Parallel()
+	first := arrived(nil, nil)
+	again := []byte(strings.ReplaceAll(string(first), "ev_1", "ev_2"))
+	if a, b := taking(t, reader(), first), taking(t, reader(), again); a.msg.Key != b.msg.Key || a.msg.Key == "" {
+		t.Errorf("%q, %q", a.msg.Key, b.msg.Key)
+	}
+}
+
+func TestOddEventsStopNobody(t *testing.T) {
+	t.Parallel()
+	d := reader()
+	for _, raw := range []string{
+		``, `null`, `[]`, `{"header":{"event_type":"im.message.receive_v1"},"event":null}`, `{"header":{"event_type":"im.message.receive_v1"},"event":{"message":{}}}`,
+		`{"header":{"event_type":"card.action.trigger"},"event":{"action":{"value":[]}}}`, `{"header":{"event_type":"im.message.message_read_v1"},"event":{}}`,
+		`{"header":{"event_type":"card.action.trigger","event_id":"x"},"event":{"action":{"value":{"data":7}}}}`, `{"header":{"event_type":5}}`,
+		`{"header":{"event_type":"im.message.receive_v1","app_id":"cli_other"},"event":{"message":{"message_id":"om_1","chat_id":"oc_1"},"sender":{"sender_id":{"open_id":"ou_1"}}}}`,
+	} {
+		if got, _ := d.take([]byte(raw)); got.ok {
+			t.Errorf("%s became %+v", raw, got.msg)
+		}
+	}
+}
+
+func FuzzEvents(f *testing.F) {
+	f.Add(string(arrived(nil, nil)))
+	f.Add(string(arrived(map[string]any{"message_type": "post", "content": `{"content":[[{"tag":"at"}]]}`}, nil)))
+	f.Fuzz(func(_ *testing.T, raw string) {
+		_, _ = reader().take([]byte(raw)) // must not panic beyond what take recovers, nor hang
+	})
+}
+
+func TestAPressCarriesItsPlace(t *testing.T) {
+	t.Parallel()
+	raw := `{"schema":"2.0","header":{"event_id":"ev_9","event_type":"card.action.trigger","app_id":"cli_rig","tenant_key":"ours"},
+"event":{"operator":{"open_id":"ou_anna","tenant_key":"ours"},"action":{"value":{"data":"ask:1:allow","thread":"om_0"}},"context":{"open_message_id":"om_5","open_chat_id":"oc_1"}}}`
+	got := taking(t, reader(), []byte(raw))
+	m := got.msg
+	if !got.ok || !got.click || m.Kind != chat.KindClick || m.Data != "ask:1:allow" || m.Place.Thread != "om_0" || m.Place.Chat != "oc_1" || m.Ref.ID != "om_5" || m.Sender.ID != "ou_anna" || m.Key != "c/ev_9" {
+		t.Errorf("%+v", m)
+	}
+}
+
+func TestOnlyWhoWroteAMessageTakesItBack(t *testing.T) {
+	t.Parallel()
+	d := reader()
+	recall := []byte(`{"header":{"event_id":"ev_3","event_type":"im.message.recalled_v1","app_id":"cli_rig"},"event":{"message_id":"om_1","chat_id":"oc_1"}}`)
+	if got := taking(t, d, recall); got.ok {
+		t.Errorf("of a message that nobody knows: %+v", got.msg)
+	}
+	taking(t, d, arrived(nil, nil))
+	if got := taking(t, d, recall); !got.ok || got.msg.Kind != chat.KindRecall || got.msg.Sender.ID != anna || got.msg.Ref.ID != "om_1" {
+		t.Errorf("%+v", got.msg)
+	}
+}
