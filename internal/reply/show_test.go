@@ -151,10 +151,10 @@ func TestAMessageShowsHowItsTurnStands(t *testing.T) {
 				sleep(2 * time.Second)
 			}
 		}, chat.SignDone, []string{"901✍", "901🤔", "901👌"}},
-		"answered at once": {func(*house, *reply.Live) { time.Sleep(300 * time.Millisecond) }, chat.SignDone, nil},
+		"answered at once": {func(*house, *reply.Live) { sleep(300 * time.Millisecond) }, chat.SignDone, nil},
 		"queued, then answered at once": {func(h *house, _ *reply.Live) {
 			h.voice.Sign(asked(h.place("1", true), 1), chat.SignQueued, nil)
-			time.Sleep(300 * time.Millisecond)
+			sleep(300 * time.Millisecond)
 		}, chat.SignDone, []string{"901😴", "901👌"}},
 		"back to the queue at the end of the daemon": {func(_ *house, l *reply.Live) {
 			l.Event(chat.Event{Kind: chat.EventSent})
@@ -298,7 +298,7 @@ func TestWordsOvertakeTheFirstPostOfALiveMessage(t *testing.T) {
 			h.say(p, fmt.Sprintf("n/%d", i), "notice")
 		}
 		l := h.voice.Begin(turnOf(p, 1), chat.Look{Lang: "en", Agent: "demo"})
-		time.Sleep(1100 * time.Millisecond) // its post is stored, and waits
+		sleep(1100 * time.Millisecond) // its post is stored, and waits
 		h.say(p, "n/9", "more words")
 		sleep(10 * time.Second)
 		got := h.tg.Texts("1")
@@ -317,10 +317,10 @@ func TestManyToolCallsAreShownAtThePaceOfEdits(t *testing.T) {
 		for i := range 50 {
 			tool := chat.Tool{ID: fmt.Sprint(i), Name: "Bash", Title: fmt.Sprintf("step %d", i), State: chat.ToolRunning}
 			l.Event(chat.Event{Kind: chat.EventTool, Tool: &tool})
-			time.Sleep(50 * time.Millisecond)
+			sleep(50 * time.Millisecond)
 			tool.State = chat.ToolDone
 			l.Event(chat.Event{Kind: chat.EventTool, Tool: &tool})
-			time.Sleep(50 * time.Millisecond)
+			sleep(50 * time.Millisecond)
 		}
 		if n := len(h.tg.Calls()); n < 3 || n > 4 {
 			t.Errorf("%d calls in 5 s", n)
