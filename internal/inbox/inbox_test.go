@@ -83,6 +83,7 @@ func (h *house) KeepFiles(_ context.Context, turn int64, files []chat.FileRef) (
 	if h.over || turn != h.turn.ID {
 		return chat.Input{}, chat.E(chat.Conflict, "", nil)
 	}
+	h.input.Pieces = slices.Clone(h.input.Pieces) // as from a ledger: nobody else's
 	for i, p := range h.input.Pieces {
 		list := slices.Clone(p.Files)
 		for j := range list {
