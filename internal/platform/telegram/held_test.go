@@ -100,6 +100,7 @@ func FuzzHeld(f *testing.F) {
 			f.Add(md)
 		}
 	}
+	f.Add("\xff#*0000000!* @**user** /_tmp_ $***HOME***")
 	f.Add("😀`x`😀\t\u2028**y**")
 	for _, md := range nastyAnswers(40) {
 		if len(md) < 6000 {

@@ -58,6 +58,9 @@ func (t *tamer) inlines(in []render.Inline) []render.Inline {
 			var n int
 			out, n = tame(out, r)
 			wild += n
+			if i+1 < len(in) && tameable(in[i+1]) {
+				out = apart(out, in[i+1].Text)
+			}
 		default:
 			out = append(out, r)
 		}
@@ -66,6 +69,24 @@ func (t *tamer) inlines(in []render.Inline) []render.Inline {
 		return monospaced(in)
 	}
 	return out
+}
+
+// apart keeps a sign at the end of one run and the word that the next one
+// begins with from becoming a tag or a mention: the sign becomes code.
+func apart(out []render.Inline, next string) []render.Inline {
+	if len(out) == 0 || next == "" {
+		return out
+	}
+	last := &out[len(out)-1]
+	n := len(last.Text) - 1
+	if last.Style&render.Code != 0 || n < 0 || strings.IndexByte("/@#$", last.Text[n]) < 0 || !word.MatchString(next[:1]) {
+		return out
+	}
+	sign := render.Inline{Text: last.Text[n:], Style: render.Code}
+	if last.Text = last.Text[:n]; n == 0 {
+		out = out[:len(out)-1]
+	}
+	return append(out, sign)
 }
 
 func tameable(r render.Inline) bool { return r.Link == "" && r.Style&render.Code == 0 }
