@@ -33,23 +33,25 @@ build: ## build bin/cligate
 test: ## all tests that need only Go, gcc, make and git
 	$(GO) test -race -tags $(TAGS) -timeout 15m ./...
 
+# What the agents show is written down by these, and the page is made from it.
+UPDATED = $(if $(UPDATE),./internal/sim/agents ./internal/sim/agents/cleanup -update)
+
 .PHONY: test-agents
-test-agents: ## the real agent CLIs against a model server of our own; AGENTS=all for those that CI leaves out
+test-agents: ## the real agent CLIs against a model server of our own; AGENTS=all for those that CI leaves out, UPDATE=1 writes down what they show
 	AGENTS='$(AGENTS)' .ci/install-agents
 	LAB_AGENTS="$$(AGENTS='$(AGENTS)' .ci/install-agents --names)" \
-		$(GO) test -p 1 -tags '$(TAGS) agents' -count=1 -timeout 30m ./internal/sim/agents/...
+		$(GO) test -p 1 -tags '$(TAGS) agents' -count=1 -timeout 60m $(or $(UPDATED),./internal/sim/agents/...)
+	$(if $(UPDATE),$(GO) test -tags $(TAGS) -count=1 -run 'Table|Runs' ./internal/sim/agents -update)
+
+DRIVERS ?= claude codex opencode pi acp
 
 .PHONY: record
-record: ## record the transcripts of the real Claude Code, Codex, opencode and pi anew, and the golden files from them
-	.ci/install-agents
-	PATH="$$(.ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -run 'TestRecord$$' ./internal/worker/claude -record
-	PATH="$$(.ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -run 'TestRecord$$' ./internal/worker/codex -record
-	PATH="$$(.ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -run 'TestRecord$$' ./internal/worker/opencode -record
-	PATH="$$(.ci/install-agents --path):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -run 'TestRecord$$' ./internal/worker/pi -record
-	$(GO) test -tags $(TAGS) -count=1 -run Transcripts ./internal/worker/claude -update
-	$(GO) test -tags $(TAGS) -count=1 -run Transcripts ./internal/worker/codex -update
-	$(GO) test -tags $(TAGS) -count=1 -run Recorded ./internal/worker/opencode -update
-	$(GO) test -tags $(TAGS) -count=1 -run Recorded ./internal/worker/pi -update
+record: ## record the transcripts of the real agents anew, and the golden files from them; DRIVERS="claude acp" for some
+	AGENTS=all .ci/install-agents
+	set -e; for d in $(DRIVERS); do \
+		PATH="$$(.ci/install-agents --path all):$$PATH" $(GO) test -tags '$(TAGS) agents' -count=1 -timeout 30m -run 'TestRecord$$' ./internal/worker/$$d -record; \
+		$(GO) test -tags $(TAGS) -count=1 -run 'Transcripts|Recorded' ./internal/worker/$$d -update; \
+	done
 
 .PHONY: test-browser
 test-browser: ## the web chat in headless Chromium (needs .ci/install-browser)

@@ -81,5 +81,5 @@ func TestTheRealClaudeKeepsTheContract(t *testing.T) { //nolint:paralleltest // 
 		return claude.New(claude.Config{Command: l.Command, Env: append(l.Env, "CLAUDE_CODE_MAX_RETRIES=1")}, l.Starter, l.Log)
 	})
 	k.Other.Mode, k.Other.Effort = "acceptEdits", "low"
-	workertest.Run(t, k)
+	conform(t, "claude", k)
 }

@@ -29,5 +29,5 @@ func TestTheRealCodexKeepsTheContract(t *testing.T) {
 	delete(k.Say, workertest.Questions)
 	k.Lacks[workertest.Questions] = "each of its questions takes one answer"
 	k.Other = chat.Settings{Model: lab.Small, Mode: "read-only", Effort: "high"}
-	workertest.Run(t, k)
+	conform(t, "codex", k)
 }

@@ -19,8 +19,8 @@ import (
 func TestTheRealCopilotKeepsTheContract(t *testing.T) { //nolint:paralleltest // the agents are heavy
 	_, k := acpKit(t, "copilot", noSession)
 	delete(k.Say, workertest.Seen)
-	k.Lacks[workertest.Seen] = "it puts words of its own behind the user's"
-	workertest.Run(t, k)
+	k.Lacks[workertest.Seen] = "it puts words of its own behind the user's; that it sees pictures is looked at where the model is"
+	conform(t, "copilot", k)
 }
 
 // TestTheRealCopilotSeesPictures looks at what the model was sent.

@@ -36,5 +36,5 @@ func TestTheRealGeminiKeepsTheContract(t *testing.T) { //nolint:paralleltest // 
 	delete(k.Say, workertest.FailOverload)
 	k.Lacks[workertest.FailOverload] = "it tries again for minutes before it says so"
 	// Its own policy lets some commands run unasked.
-	workertest.Run(t, k)
+	conform(t, "gemini", k)
 }

@@ -19,5 +19,5 @@ func TestTheRealPiKeepsTheContract(t *testing.T) {
 	k.Other.Effort = "high"
 	k.Say[workertest.Halfway] = "remember the word plum\nstream 250 10"
 	delete(k.Lacks, workertest.Halfway)
-	workertest.Run(t, k)
+	conform(t, "pi", k)
 }

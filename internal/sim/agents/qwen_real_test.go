@@ -17,7 +17,7 @@ func TestTheRealQwenKeepsTheContract(t *testing.T) { //nolint:paralleltest // th
 		delete(k.Say, a)
 		k.Lacks[a] = "it tries again for minutes before it says so"
 	}
-	workertest.Run(t, k)
+	conform(t, "qwen", k)
 }
 
 // TestTheRealQwenSaysThatItIsNotLoggedIn is the half of the suite's rule that

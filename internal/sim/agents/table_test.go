@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"cligate/internal/worker"
@@ -20,7 +21,7 @@ import (
 	"cligate/internal/worker/workertest"
 )
 
-var update = flag.Bool("update", false, "rewrite the table in docs/agents.md")
+var update = flag.Bool("update", false, "rewrite the tables in docs/agents.md and, with the agents, what they are made from")
 
 // The table lies between these lines.
 const (
@@ -58,24 +59,35 @@ func announcing(name string, announced ...worker.Ability) worker.Abilities {
 
 func TestTheTableInTheDocumentsIsWhatTheDriversSay(t *testing.T) {
 	t.Parallel()
+	keepSection(t, beginTable, endTable, table(t))
+}
+
+// pageLock is for tests that rewrite parts of the page side by side.
+var pageLock sync.Mutex
+
+// keepSection compares a generated part of the page, or rewrites it.
+func keepSection(t *testing.T, begin, end, text string) {
+	t.Helper()
+	pageLock.Lock()
+	defer pageLock.Unlock()
 	body, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, ok1 := strings.Cut(string(body), beginTable)
-	old, after, ok2 := strings.Cut(rest, endTable)
+	before, rest, ok1 := strings.Cut(string(body), begin)
+	old, after, ok2 := strings.Cut(rest, end)
 	if !ok1 || !ok2 {
-		t.Fatalf("%s has no place for the table", page)
+		t.Fatalf("%s has no place for what lies between %q and %q", page, begin, end)
 	}
-	want := "\n" + table(t) + "\n"
+	want := "\n" + text + "\n"
 	if old == want {
 		return
 	}
 	if !*update {
-		t.Errorf("%s is not what the drivers say; run this test with -update", page)
+		t.Errorf("%s differs from what it is made from; run this test with -update", page)
 		return
 	}
-	if err := os.WriteFile(page, []byte(before+beginTable+want+endTable+after), 0o600); err != nil {
+	if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

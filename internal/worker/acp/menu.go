@@ -86,20 +86,23 @@ type menus struct {
 	windows             map[string]int64 // context window in tokens, by model
 }
 
-// asks is the mode to begin in where nobody chose one: the agent's own, if
-// that asks; else the plain one, or the first that asks. Empty = the agent
-// offers none.
+// asks is the mode to begin in where nobody chose one: the plain one, or one in
+// which nothing is changed; else the agent's own, if that asks, or the first
+// that does. Names tell who asks nobody; that one like "agent" asks they do not
+// tell. Empty = the agent offers none.
 func (m *menus) asks(current string) string {
-	switch {
-	case len(m.modes) == 0:
+	if len(m.modes) == 0 {
 		return ""
-	case current != "" && !worker.Unasked(current):
-		return current
 	}
-	for _, c := range m.modes {
-		if m.modes.shown(c) == "default" {
-			return c.ID
+	for _, safe := range []string{"default", "read-only"} {
+		for _, c := range m.modes {
+			if m.modes.shown(c) == safe {
+				return c.ID
+			}
 		}
+	}
+	if current != "" && !worker.Unasked(current) {
+		return current
 	}
 	for _, c := range m.modes {
 		if !worker.Unasked(c.ID) {

@@ -25,12 +25,13 @@ func TestAnAgentThatNobodyKnowsBeginsInAModeThatAsks(t *testing.T) {
 		return `{"sessionId":"s1","modes":{"currentModeId":"` + current + `","availableModes":[` + strings.Join(all, ",") + `]}}`
 	}
 	for name, c := range map[string]struct{ opened, want string }{
-		"its own, which asks":     {modes("build", "auto", "build"), "build"},
-		"the plain one":           {modes("auto", "auto", "plan", "default"), "default"},
-		"one that asks":           {modes("auto", "yolo", "auto", "read-only"), "read-only"},
-		"none that asks":          {modes("auto", "auto", "yolo"), "auto"},
-		"by an address":           {modes("https://x/y#autopilot", "https://x/y#autopilot", "https://x/y#agent"), "https://x/y#agent"},
-		"nobody says what it has": {`{"sessionId":"s1","modes":{"currentModeId":"auto"}}`, ""},
+		"its own, which asks":      {modes("build", "auto", "build"), "build"},
+		"the plain one":            {modes("auto", "auto", "plan", "default"), "default"},
+		"one that asks":            {modes("auto", "yolo", "auto", "read-only"), "read-only"},
+		"one that changes nothing": {modes("agent", "read-only", "agent", "agent-full-access"), "read-only"},
+		"none that asks":           {modes("auto", "auto", "yolo"), "auto"},
+		"by an address":            {modes("https://x/y#autopilot", "https://x/y#autopilot", "https://x/y#agent"), "https://x/y#agent"},
+		"nobody says what it has":  {`{"sessionId":"s1","modes":{"currentModeId":"auto"}}`, ""},
 	} {
 		for _, id := range []string{"", "s1"} {
 			s := newScript(methods{"session/new": gives(c.opened), "session/load": gives(c.opened)})

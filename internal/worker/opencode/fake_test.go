@@ -42,6 +42,7 @@ type fakeSession struct {
 	Messages []fakeMessage
 	busy     bool
 	queue    []queued // prompts that came while it was busy
+	came     int      // how many have
 	status   object
 	cancel   chan struct{}
 }

@@ -53,6 +53,9 @@ func (f *fake) enqueue(s *fakeSession, in fakePrompt) bool {
 		model = in.Model.ModelID
 	}
 	if d, err := time.ParseDuration(os.Getenv(fakeLate)); err == nil {
+		f.mu.Lock()
+		s.came++
+		f.mu.Unlock()
 		go f.late(s, in, d)
 		return true
 	}
@@ -64,6 +67,7 @@ func (f *fake) enqueue(s *fakeSession, in fakePrompt) bool {
 		return true
 	}
 	s.queue = append(s.queue, queued{user, in})
+	s.came++
 	return true
 }
 
@@ -76,6 +80,34 @@ func (f *fake) late(s *fakeSession, in fakePrompt, after time.Duration) {
 	}
 	<-time.After(after)
 	f.turn(s, in, nil)
+}
+
+// hold is a tool that runs until so many prompts have come.
+func (g *going) hold(rest string) error {
+	id, call := g.newID("prt"), g.newID("call")
+	in := object{"input": object{"filePath": "/big"}}
+	g.tool(id, call, "read", "running", in)
+	err := g.until(rest)
+	g.tool(id, call, "read", "completed", in)
+	if err != nil || g.queued() {
+		return err
+	}
+	return g.say("read it")
+}
+
+// until waits until so many prompts have come.
+func (g *going) until(rest string) error {
+	for n := number(rest, 1); ; {
+		g.mu.Lock()
+		came := g.s.came
+		g.mu.Unlock()
+		if came >= n {
+			return nil
+		}
+		if err := g.pause(5 * time.Millisecond); err != nil {
+			return err
+		}
+	}
 }
 
 // again answers a message that the last turn has missed.

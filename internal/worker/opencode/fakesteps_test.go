@@ -29,6 +29,8 @@ func init() { //nolint:gochecknoinits // the steps use each other
 		"seen":  (*going).seen,
 		"run":   (*going).run,
 		"long":  (*going).long,
+		"hold":  (*going).hold,
+		"until": (*going).until,
 		"used": func(g *going, _ string) error { // a call of the model is over, and another follows
 			g.used()
 			g.told()

@@ -64,7 +64,7 @@ func TestWordsReachTheTurnAfterItsTool(t *testing.T) {
 	t.Parallel()
 	s := newWorld(t).open(t, worker.Spec{})
 	h := workertest.NewHost(nil)
-	_, ended := workertest.Begin(t, s, "long 700\nsay never said", h)
+	_, ended := workertest.Begin(t, s, "hold 2\nsay never said", h)
 	tools(t, h, 1)
 	one, two := steer(t.Context(), s, "say one"), steer(t.Context(), s, "say one")
 	if err := errors.Join(decided(t, one), decided(t, two)); err != nil {
@@ -82,12 +82,12 @@ func TestWordsBehindTheAnswerBelongToTheTurn(t *testing.T) {
 	t.Parallel()
 	s := newWorld(t).open(t, worker.Spec{})
 	h := workertest.NewHost(nil)
-	_, ended := workertest.Begin(t, s, "stream 40", h)
-	h.AwaitText(t, "tick 1 ")
+	_, ended := workertest.Begin(t, s, "say first\nuntil 1", h)
+	h.AwaitText(t, "first")
 	if err := decided(t, steer(t.Context(), s, "say more")); err != nil {
 		t.Errorf("not taken: %v", err)
 	}
-	if err := <-ended; err != nil || !strings.HasSuffix(h.Blocks(), "tick 39 |more|") {
+	if err := <-ended; err != nil || h.Blocks() != "first|more|" {
 		t.Errorf("%q, %v", h.Blocks(), err)
 	}
 }
@@ -143,7 +143,7 @@ func TestWordsThatNobodyWaitsForAreTheAgents(t *testing.T) {
 	t.Parallel()
 	s := newWorld(t).open(t, worker.Spec{})
 	h := workertest.NewHost(nil)
-	_, ended := workertest.Begin(t, s, "long 1500", h)
+	_, ended := workertest.Begin(t, s, "hold 2", h)
 	tools(t, h, 1)
 	ctx, leave := context.WithCancel(t.Context())
 	words := steer(ctx, s, "say nudged")
@@ -152,7 +152,10 @@ func TestWordsThatNobodyWaitsForAreTheAgents(t *testing.T) {
 	if err := decided(t, words); err != nil {
 		t.Errorf("the words: %v", err)
 	}
-	if err := <-ended; err != nil || h.Blocks() != "nudged|" {
+	if err := decided(t, steer(t.Context(), s, "say more")); err != nil {
+		t.Errorf("the next words: %v", err)
+	}
+	if err := <-ended; err != nil || h.Blocks() != "more|" || !slices.Contains(users(t, s), "say nudged") {
 		t.Errorf("%q, %v", h.Blocks(), err)
 	}
 }
@@ -210,7 +213,7 @@ func TestATurnDoesNotEndBeforeItsWordsHaveArrived(t *testing.T) {
 	t.Parallel()
 	s := newWorld(t, fakeLate+"=700ms").open(t, worker.Spec{})
 	h := workertest.NewHost(nil)
-	_, ended := workertest.Begin(t, s, "long 300", h)
+	_, ended := workertest.Begin(t, s, "hold 1", h)
 	tools(t, h, 1)
 	if err := decided(t, steer(t.Context(), s, "say more")); err != nil {
 		t.Errorf("not taken: %v", err)

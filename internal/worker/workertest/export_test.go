@@ -2,14 +2,6 @@ package workertest
 
 import "testing"
 
-// RuleNames returns the names of the suite's rules.
-func RuleNames() (names []string) {
-	for _, r := range rules {
-		names = append(names, r.name)
-	}
-	return names
-}
-
 // RunRule runs one rule as Run does.
 func RunRule(t *testing.T, k Kit, name string) {
 	t.Helper()
@@ -17,7 +9,7 @@ func RunRule(t *testing.T, k Kit, name string) {
 		if r.name != name {
 			continue
 		}
-		if why := k.look(t).try(t, r); why != "" {
+		if why, _, _ := k.look(t).try(t, r); why != "" {
 			t.Logf("not shown: %s", why)
 		}
 	}

@@ -24,7 +24,7 @@ func TestASoundDriverPassesEveryRule(t *testing.T) {
 func TestEveryRuleHasADefect(t *testing.T) {
 	t.Parallel()
 	list := defects()
-	for _, name := range workertest.RuleNames() {
+	for _, name := range workertest.Rules() {
 		if !slices.ContainsFunc(list, func(d defect) bool { return d.rule == name }) {
 			t.Errorf("nothing shows that %s can fail", name)
 		}

@@ -44,27 +44,54 @@ type Kit struct {
 	// Workspace makes a folder to work in; nil = the test's own.
 	Workspace func(t *testing.T) string
 
-	dir string           // the workspace of the rule that runs
-	can worker.Abilities // what the driver declares
+	dir     string           // the workspace of the rule that runs
+	can     worker.Abilities // what the driver declares
+	version string
 }
 
-// Run tests every rule that the kit's agent can be made to show.
-func Run(t *testing.T, k Kit) {
+// Report is what a run of the suite showed of an agent.
+type Report struct {
+	Version string            `json:"version"`         // as the agent says itself
+	Shown   []string          `json:"shown,omitempty"` // rules that were tested and held
+	Hidden  map[string]string `json:"hidden,omitempty"`
+	Failed  []string          `json:"-"` // rules that were tested and did not hold
+}
+
+// Run tests every rule that the kit's agent can be made to show. What cannot be
+// shown it logs and reports, with the reason.
+func Run(t *testing.T, k Kit) Report {
 	t.Helper()
+	report := Report{Hidden: map[string]string{}}
 	for _, a := range k.unnamed() {
 		t.Errorf("the kit neither says how to %s nor why it cannot", a)
 	}
 	k = k.look(t)
+	report.Version = k.version
 	var hidden []string
 	for _, r := range rules {
-		if why := k.try(t, r); why != "" {
+		switch why, ran, held := k.try(t, r); {
+		case why != "":
 			hidden = append(hidden, r.name+" ("+why+")")
+			report.Hidden[r.name] = why
+		case held:
+			report.Shown = append(report.Shown, r.name)
+		case ran:
+			report.Failed = append(report.Failed, r.name)
 		}
 	}
 	if len(hidden) > 0 {
 		t.Logf("not shown: %s", strings.Join(hidden, ", "))
 	}
 	k.wantNoProcess(t)
+	return report
+}
+
+// Rules returns the names of the suite's rules.
+func Rules() (names []string) {
+	for _, r := range rules {
+		names = append(names, r.name)
+	}
+	return names
 }
 
 // wantNoProcess checks that nothing is left of what the driver started.
@@ -76,26 +103,28 @@ func (k Kit) wantNoProcess(t *testing.T) {
 	}
 }
 
-// try runs a rule, or says why it cannot be shown.
-func (k Kit) try(t *testing.T, r rule) (why string) {
+// try runs a rule, or says why it cannot be shown. A rule that the test's
+// command line leaves out has not run.
+func (k Kit) try(t *testing.T, r rule) (why string, ran, held bool) {
 	t.Helper()
 	if why := k.cannot(r); why != "" {
-		return why
+		return why, false, false
 	}
-	t.Run(r.name, func(t *testing.T) {
+	held = t.Run(r.name, func(t *testing.T) {
+		ran = true
 		wantNoGoroutine(t)
 		t.Cleanup(func() { k.wantNoProcess(t) }) // when everything is closed
 		k.dir = k.workspace(t)
 		r.test(t, k)
 	})
-	return ""
+	return "", ran, ran && held
 }
 
 // look lets the driver say what it can. Where that fails, a rule says so.
 func (k Kit) look(t *testing.T) Kit {
 	t.Helper()
 	if tr, err := k.Driver(t).Probe(t.Context()); err == nil {
-		k.can = tr.Can
+		k.can, k.version = tr.Can, tr.Version
 	}
 	return k
 }
