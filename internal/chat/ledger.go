@@ -49,8 +49,14 @@ type Ending struct {
 	Reason   Code
 	NativeID string // empty keeps the known one
 	Usage    Usage
-	Outs     []Out // the last word, ready for the sender
+	Outs     []Out       // the last word, ready for the sender
+	Mode     *ModeChange // of the session, and of the conversation; nil = none
 }
+
+// ModeChange is a mode that a session left for another, by itself, after a
+// person had said yes to its plan. It holds only where From is still wished
+// for.
+type ModeChange struct{ From, To string }
 
 // Decision is a person's choice about an ask.
 type Decision struct {

@@ -36,8 +36,34 @@ WHERE id = (SELECT session FROM turn WHERE id = ?3)`, micros(t.now), e.NativeID,
 		if err != nil {
 			return fmt.Errorf("note the use of the session: %w", err)
 		}
+		if err := changeMode(ctx, t, e); err != nil {
+			return err
+		}
 		return enqueue(ctx, t, e.Outs)
 	})
+}
+
+// changeMode stores the mode that a session was left in. A conversation's own
+// wish follows it; one that wishes for nothing goes on doing so.
+func changeMode(ctx context.Context, t *tx, e chat.Ending) error {
+	if e.Mode == nil {
+		return nil
+	}
+	n, err := t.exec(ctx, `UPDATE session SET mode = ?1 WHERE mode = ?2 AND id = (SELECT session FROM turn WHERE id = ?3)`,
+		e.Mode.To, e.Mode.From, e.Turn)
+	if err != nil {
+		return fmt.Errorf("store the mode of the session: %w", err)
+	}
+	if n == 0 || e.Mode.From == "" {
+		return nil
+	}
+	_, err = t.exec(ctx, `UPDATE conversation SET mode = ?1 WHERE mode = ?2
+AND id = (SELECT conversation FROM turn WHERE id = ?3) AND session = (SELECT session FROM turn WHERE id = ?3)`,
+		e.Mode.To, e.Mode.From, e.Turn)
+	if err != nil {
+		return fmt.Errorf("store the mode of the conversation: %w", err)
+	}
+	return nil
 }
 
 // endTurn moves a turn to its end, from the state that the caller expects.

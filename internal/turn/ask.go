@@ -107,6 +107,9 @@ func (h *host) answer(ctx context.Context, a chat.Ask) (chat.Answer, error) {
 		h.mu.Lock()
 		h.told = true
 		h.mu.Unlock()
+		if a.Question.Kind == chat.AskPlan && a.Answer.Effect.Allows() {
+			h.accept(ctx)
+		}
 		return forAgent(a), nil
 	case chat.AskExpired:
 		_ = n.say(fmt.Sprintf("expired/%d", a.ID),

@@ -103,7 +103,7 @@ func (n *run) settle(ctx context.Context, e *ending, usage chat.Usage, tools int
 	fault.Hit(fault.ResultReceived)
 	written := n.commit(ctx, chat.Ending{
 		Turn: n.turn.ID, Attempt: n.attempt.ID, State: e.state, Reason: e.reason,
-		NativeID: n.result.native, Usage: usage, Outs: outs,
+		NativeID: n.result.native, Usage: usage, Outs: outs, Mode: n.newMode(),
 	})
 	if written {
 		fault.Hit(fault.TurnFinished)

@@ -26,7 +26,8 @@ type host struct {
 	native  string     // the last id that was reported
 	told    bool       // an answer is on its way to the agent
 	asks    int        // open ones
-	brief   bool       // the prompt tells where to put files
+	plan    plan
+	brief   bool // the prompt tells where to put files
 }
 
 // Emit implements worker.Host. After the end of the turn nothing is taken any

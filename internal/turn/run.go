@@ -36,6 +36,7 @@ type run struct {
 type result struct {
 	started time.Time
 	native  string // the session id that the worker reports
+	mode    string // likewise the mode
 	died    bool   // the worker's process is gone
 	recycle bool   // the worker is not to be used again
 	preface []chat.Reply
@@ -169,6 +170,7 @@ func (n *run) try() error {
 	if id := w.NativeID(); id != "" {
 		n.result.native = id
 	}
+	n.result.mode = w.Info().Mode
 	n.result.died = gone(w)
 	if err != nil {
 		return fmt.Errorf("prompt: %w", err)

@@ -50,6 +50,16 @@ func Tool(id, name string, s chat.ToolState) Step {
 	return Emit(chat.Event{Kind: chat.EventTool, Tool: &chat.Tool{ID: id, Name: name, Title: name + " " + id, State: s}})
 }
 
+// Mode has the agent change its permission mode by itself.
+func Mode(name string) Step {
+	return func(_ context.Context, r *Running) error {
+		r.worker.mu.Lock()
+		defer r.worker.mu.Unlock()
+		r.worker.now.Mode = name
+		return nil
+	}
+}
+
 // Ask asks and waits for the answer; a refusal does not end the turn.
 func Ask(q chat.Question) Step {
 	return func(ctx context.Context, r *Running) error {
