@@ -178,10 +178,15 @@ func (t *thread) configure(p params) {
 func (t *thread) start(p params) (object, func(), string) {
 	in, _ := p.inputs()
 	t.mu.Lock()
+	for t.turn != nil && t.turn.last { // it is about to make room
+		gone := t.turn.gone
+		t.mu.Unlock()
+		<-gone
+		t.mu.Lock()
+	}
 	defer t.mu.Unlock()
 	if t.turn != nil {
-		t.turn.push(in)
-		return object{"turn": t.turn.info("inProgress", nil)}, nil, ""
+		return object{"turn": t.turn.info("inProgress", nil)}, t.turn.expect(in), ""
 	}
 	t.configure(p)
 	n := newTurn(t, in, "")
@@ -209,17 +214,18 @@ func (t *thread) running() *turn {
 
 func (t *thread) steer(p params) (object, func(), string) {
 	in, _ := p.inputs()
-	n := t.running()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := t.turn
 	switch {
-	case n == nil:
+	case n == nil, n.last:
 		return nil, nil, "no active turn to steer"
 	case n.id != p.Expected:
 		return nil, nil, fmt.Sprintf("expected active turn id `%s` but found `%s`", p.Expected, n.id)
 	case n.compacts:
 		return nil, nil, "cannot steer a compact turn"
 	}
-	n.push(in)
-	return object{"turnId": n.id}, nil, ""
+	return object{"turnId": n.id}, n.expect(in), ""
 }
 
 func (t *thread) interrupt(p params) (object, func(), string) {

@@ -29,10 +29,15 @@ type turn struct {
 	fresh  [][]input // that were not looked at
 	news   chan struct{}
 	items  int
+
+	// The lock of the thread guards these.
+	coming int           // words that were accepted and are not here yet
+	last   bool          // it takes no words any more
+	gone   chan struct{} // closed when it makes room for the next one
 }
 
 func newTurn(t *thread, in []input, root string) *turn {
-	n := &turn{t: t, id: uuid.NewString(), root: root, over: make(chan struct{}), news: make(chan struct{}, 1)}
+	n := &turn{t: t, id: uuid.NewString(), root: root, over: make(chan struct{}), news: make(chan struct{}, 1), gone: make(chan struct{})}
 	if n.root == "" {
 		n.root = n.id
 	}
@@ -49,6 +54,34 @@ func (n *turn) info(status string, failure object) object {
 		e = failure
 	}
 	return object{"id": n.id, "rootTurnId": n.root, "items": []any{}, "status": status, "error": e, "durationMs": 5}
+}
+
+// expect has the turn wait for words that it was told about. The answer that
+// says so goes out before anything comes of them. t.mu is held.
+func (n *turn) expect(in []input) (after func()) {
+	n.coming++
+	return func() {
+		n.push(in)
+		n.t.mu.Lock()
+		defer n.t.mu.Unlock()
+		n.coming--
+	}
+}
+
+// rests reports whether nothing is to be done any more. From then on no words
+// are taken.
+func (n *turn) rests() bool {
+	n.t.mu.Lock()
+	coming := n.coming > 0
+	n.mu.Lock()
+	n.last = !coming && len(n.fresh) == 0
+	n.mu.Unlock()
+	last := n.last
+	n.t.mu.Unlock()
+	if coming {
+		<-time.After(time.Millisecond)
+	}
+	return last
 }
 
 // push takes words in.
@@ -113,6 +146,7 @@ func (n *turn) end(tell func()) {
 	n.told = true
 	n.t.mu.Lock()
 	n.t.turn = nil
+	close(n.gone)
 	n.t.kept.Last = n.id
 	if n.t.parent == nil {
 		n.t.save()
@@ -177,7 +211,7 @@ func (n *turn) work() object {
 			}
 			n.take()
 		}
-		if n.ended() || !n.take() {
+		if n.ended() || !n.take() && n.rests() {
 			break
 		}
 	}

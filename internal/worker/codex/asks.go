@@ -105,6 +105,9 @@ func (a *asks) ask(w *Worker, t *turn, id rpc.ID, p asked) {
 	switch {
 	case context.Cause(asking) == errWithdrawn: //nolint:errorlint // identity: the very value that withdraw gave
 		return
+	case context.Cause(t.ctx) == errTaken: //nolint:errorlint // identity, as above
+		a.reply(id, p.no()) // to cancel it would end the user's turn
+		return
 	case t.ctx.Err() != nil: // the turn is being ended; so is what it asked for
 		a.reply(id, p.cancelled())
 		return

@@ -258,11 +258,14 @@ func (r *run) over(info turnInfo) {
 	close(r.done)
 }
 
+// errTaken says that a user's turn took over what the agent had begun by itself.
+var errTaken = errors.New("a user's turn took over")
+
 // leave ends a run that nobody asked for.
 func (r *run) leave(err error) {
 	if !isClosed(r.done) && err == nil { // a user's turn took it over
 		r.t.hush()
-		r.t.cancel(nil)
+		r.t.cancel(errTaken)
 		r.end(nil)
 		return
 	}

@@ -240,6 +240,21 @@ func TestAUsersTurnTakesOverWhatTheAgentDoesByItself(t *testing.T) {
 	}
 }
 
+func TestAQuestionOfWhatWasTakenOverDoesNotEndTheUsersTurn(t *testing.T) {
+	t.Parallel()
+	h := workertest.NewHost(workertest.Undecided)
+	open, ended := uninvited(h)
+	w := newWorld(t, nil).open(t, func(s *worker.Spec) { s.Uninvited = open })
+	say(t, w, "say hello\nlater 20 run echo alone")
+	h.AwaitQuestions(t, 1)
+	if got := say(t, w, "say mine"); !strings.Contains(got, "mine") {
+		t.Errorf("answered %q", got)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestNobodyHearsWhatNobodyTakes(t *testing.T) {
 	t.Parallel()
 	wd := newWorld(t, nil)
