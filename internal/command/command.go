@@ -119,6 +119,7 @@ func table() []spec {
 		{name: "stop", verb: "stop", least: chat.RoleMember, run: stop},
 		{name: "status", least: chat.RoleViewer, run: status},
 		{name: "steer", least: chat.RoleMember, run: steer},
+		{name: "instead", least: chat.RoleMember, run: instead},
 		{name: "queue", least: chat.RoleMember, run: queue},
 		{name: "cancel", verb: "rm", least: chat.RoleMember, run: cancel},
 		{name: "sessions", least: chat.RoleMember, run: sessions},

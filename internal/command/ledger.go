@@ -68,6 +68,7 @@ type Request struct {
 	Session int64
 	Names   int64 // the earlier turn that it continues or repeats
 	Bound   bool  // the call's message is the input
+	Instead bool  // of Steer: what the agent does at that moment is ended
 }
 
 // Steering is what became of words for a running turn.
@@ -102,6 +103,9 @@ type Desk interface {
 	Give(ctx context.Context, t chat.Turn) (Steering, error)
 	// Takes reports whether a turn runs in a session whose agent takes words.
 	Takes(session int64) bool
+	// Replaces reports whether a turn runs in the session whose agent drops what
+	// it does for other words.
+	Replaces(session int64) bool
 	// Retire closes the process of a session that was replaced, unless a turn
 	// of it runs or waits. It returns at once.
 	Retire(session int64)
@@ -139,6 +143,9 @@ type Agent struct {
 
 // Steers reports whether the agent takes words while it works.
 func (a Agent) Steers() bool { return a.Can.Has(worker.Steer) }
+
+// Replaces reports whether the agent drops what it does for other words.
+func (a Agent) Replaces() bool { return a.Can.Has(worker.Replace) }
 
 // Agents knows the configured agents. It answers from what is known and never
 // waits for a process.

@@ -8,15 +8,29 @@ import (
 
 // steer is /steer text: the words go into the turn that runs, where the agent
 // takes some; otherwise they wait their turn.
-func steer(ctx context.Context, s *Set, c Call) (Result, error) {
+func steer(ctx context.Context, s *Set, c Call) (Result, error) { return putIn(ctx, s, c, false) }
+
+// instead is /instead text: the running turn drops what it does and goes on
+// with the words. An agent that cannot do that is not given them at all: they
+// mean something else after what they were to replace.
+func instead(ctx context.Context, s *Set, c Call) (Result, error) { return putIn(ctx, s, c, true) }
+
+// putIn gives words to the running turn.
+func putIn(ctx context.Context, s *Set, c Call, now bool) (Result, error) {
 	if c.Arg == "" && len(c.In.Files) == 0 {
+		if now {
+			return c.say("instead_what"), nil
+		}
 		return c.say("steer_what"), nil
 	}
 	running, err := s.Desk.Running(ctx, c.Conv)
 	if err != nil {
 		return Result{}, err
 	}
-	req := Request{Call: c, Bound: true, Input: chat.Input{Pieces: []chat.Piece{
+	if now && len(running) > 0 && !s.Desk.Replaces(running[0]) {
+		return c.say("instead_cannot", "agent", s.agentTitle(c.Conv.Agent)), nil
+	}
+	req := Request{Call: c, Bound: true, Instead: now, Input: chat.Input{Pieces: []chat.Piece{
 		{Inbound: c.In.ID, Quote: c.In.Quote, Text: c.Arg, Files: c.In.Files},
 	}}}
 	if len(running) > 0 {

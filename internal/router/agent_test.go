@@ -223,6 +223,54 @@ func TestWhatCannotBeChosenIsSaidWithoutBeingTried(t *testing.T) {
 	})
 }
 
+func TestOtherWordsTakeThePlaceOfWhatRuns(t *testing.T) {
+	play(t, func(s *setup) { s.cfg.Notices = router.NoticeText }, func(t *testing.T, h *house) {
+		h.agents.change(func(a *agents) { a.can = worker.Abilities{worker.Approvals, worker.Steer, worker.Replace} })
+		var got []string
+		answer := make(chan error)
+		h.runner.swap = func(in chat.Input) error {
+			got = append(got, in.Text())
+			return <-answer
+		}
+		h.runner.holds("work")
+		h.say("work")
+		run := h.runner.last()
+		h.say("/instead")
+		h.told("Write what to do instead")
+		m := h.say("/instead to the left")
+		answer <- nil
+		synctest.Wait()
+		of, err := h.db.History().TurnOfMessage(t.Context(), run.Place.ID, m.Ref.ID)
+		must(t, err)
+		if of.ID != run.ID {
+			t.Errorf("the words belong to %+v", of)
+		}
+		h.say("/instead too late")
+		answer <- chat.E(chat.Conflict, "", nil)
+		synctest.Wait()
+		h.told("could not take this")
+		h.runner.end(run.ID, chat.TurnSucceeded)
+		h.prompts("work", "too late")
+		if want := "to the left|too late"; strings.Join(got, "|") != want {
+			t.Errorf("replaced by %q", got)
+		}
+	})
+}
+
+func TestAgentThatDropsNothingIsNotGivenOtherWords(t *testing.T) {
+	play(t, nil, func(t *testing.T, h *house) {
+		h.agents.change(func(a *agents) { a.can = worker.Abilities{worker.Approvals, worker.Steer} })
+		h.runner.holds("work")
+		h.say("work")
+		h.say("/instead left")
+		h.told("cannot drop what it does")
+		h.runner.end(h.runner.last().ID, chat.TurnSucceeded)
+		h.prompts("work") // they would mean something else now
+		h.say("/instead right")
+		h.prompts("work", "right") // nothing runs that it could take the place of
+	})
+}
+
 func TestAgentThatTakesNoWordsLetsThemWait(t *testing.T) {
 	play(t, func(s *setup) { s.cfg.Notices = router.NoticeText }, func(t *testing.T, h *house) {
 		h.agents.change(func(a *agents) { a.can = worker.Abilities{worker.Approvals} })

@@ -22,7 +22,7 @@ func TestEveryCommandWorksWithoutALiveProcessAndWithoutASession(t *testing.T) {
 					"/new", "/stop", "/status", "/queue", "/queue run", "/queue clear", "/queue what", "/cancel", "/cancel 77", "/cancel x", "/sessions",
 					"/sessions 9", "/use", "/use 77", "/use x", "/undo", "/retry", "/continue", "/agent", "/agent nope", "/agent ../x", "/model", "/model large",
 					"/workspace", "/workspace nope", "/workspace ../..", "/whoami", "/help", "/start", "/approve", "/approve 3", "/deny", "/deny because",
-					"/START", "/Help", "/agents", "/agent claude recap", "/agent claude now", "/mode", "/mode plan", "/effort", "/effort high", "/verbosity", "/verbosity 3", "/verbosity 9", "/plan", "/plan the work", "/compact", "/steer", "/steer left", "/rules", "/rules remove 3", "/rules x", "/handoff", "/take", "/take abcdef", "/now 5", "/recap", "/renew", "/renew 1", "/drop", "/run", "/clear",
+					"/START", "/Help", "/agents", "/agent claude recap", "/agent claude now", "/mode", "/mode plan", "/effort", "/effort high", "/verbosity", "/verbosity 3", "/verbosity 9", "/plan", "/plan the work", "/compact", "/steer", "/steer left", "/instead", "/instead left", "/rules", "/rules remove 3", "/rules x", "/handoff", "/take", "/take abcdef", "/now 5", "/recap", "/renew", "/renew 1", "/drop", "/run", "/clear",
 				} {
 					before := len(h.voice.texts())
 					h.say(x)

@@ -268,6 +268,7 @@ type runner struct {
 	panics int
 	usage  chat.Usage // of every turn
 	steer  func(ctx context.Context, turn int64, in chat.Input) error
+	swap   func(in chat.Input) error // of Replace
 }
 
 func (r *runner) Steer(ctx context.Context, turn int64, in chat.Input) error {
@@ -278,6 +279,16 @@ func (r *runner) Steer(ctx context.Context, turn int64, in chat.Input) error {
 		return chat.E(chat.Conflict, "", nil)
 	}
 	return steer(ctx, turn, in)
+}
+
+func (r *runner) Replace(_ context.Context, _ int64, in chat.Input) error {
+	r.mu.Lock()
+	swap := r.swap
+	r.mu.Unlock()
+	if swap == nil {
+		return chat.E(chat.Conflict, "", nil)
+	}
+	return swap(in)
 }
 
 func (r *runner) Run(ctx context.Context, t chat.Turn) {

@@ -29,6 +29,8 @@ type Runner interface {
 	// Steer gives words to a running turn and waits until they are taken, or
 	// are not.
 	Steer(ctx context.Context, turn int64, in chat.Input) error
+	// Replace is Steer, but what the agent does at that moment is ended.
+	Replace(ctx context.Context, turn int64, in chat.Input) error
 }
 
 // Lanes runs the queued turns: one goroutine for each session that has some,

@@ -72,6 +72,8 @@ func (h hand) Stop(int64, chat.Code) bool           { return false }
 
 func (h hand) Steer(context.Context, int64, chat.Input) error { return nil }
 
+func (h hand) Replace(context.Context, int64, chat.Input) error { return nil }
+
 func lanesFor(t *testing.T, q *heap, run hand) *Lanes {
 	t.Helper()
 	return newLanes(t.Context(), q, run, func(chat.Turn) {}, slog.New(slog.DiscardHandler))

@@ -12,7 +12,17 @@ import (
 
 // Takes reports whether a turn runs in a session whose agent takes words while
 // it works.
-func (d *desk) Takes(session int64) bool {
+func (d *desk) Takes(session int64) bool { return giver{d}.able(session, command.Agent.Steers) }
+
+// Replaces reports whether a turn runs in a session whose agent drops what it
+// does for other words.
+func (d *desk) Replaces(session int64) bool { return giver{d}.able(session, command.Agent.Replaces) }
+
+// giver hands words to running turns.
+type giver struct{ *desk }
+
+// able reports whether a turn runs in a session whose agent can do something.
+func (d giver) able(session int64, can func(command.Agent) bool) bool {
 	turn, _ := d.lanes.at(session)
 	if turn == 0 {
 		return false
@@ -22,13 +32,13 @@ func (d *desk) Takes(session int64) bool {
 		return false
 	}
 	s, err := d.Conversations.SessionByID(d.lanes.ctx, t.Session)
-	return err == nil && d.takes(s.Agent)
+	return err == nil && d.can(s.Agent, can)
 }
 
-func (d *desk) takes(agent string) bool {
+func (d giver) can(agent string, can func(command.Agent) bool) bool {
 	for _, a := range d.agents.List() {
 		if a.Name == agent {
-			return a.Steers()
+			return can(a)
 		}
 	}
 	return false
@@ -52,7 +62,11 @@ func (d *desk) Steer(ctx context.Context, r command.Request) (int64, command.Ste
 	if err != nil || t.ID == 0 { // made before, and dealt with then
 		return t.Session, command.SteerTried, err
 	}
-	said, err := d.Give(ctx, t)
+	put, can := d.runner.Steer, command.Agent.Steers
+	if r.Instead {
+		put, can = d.runner.Replace, command.Agent.Replaces
+	}
+	said, err := giver{d}.give(ctx, t, put, can)
 	if chat.CodeOf(err) == chat.Conflict { // it runs already
 		return t.Session, command.SteerIdle, nil
 	}
@@ -62,6 +76,13 @@ func (d *desk) Steer(ctx context.Context, r command.Request) (int64, command.Ste
 // Give gives the words of a queued turn to the one that runs in its session.
 // What becomes of them is told when it is known, which may take long.
 func (d *desk) Give(ctx context.Context, t chat.Turn) (command.Steering, error) {
+	return giver{d}.give(ctx, t, d.runner.Steer, command.Agent.Steers)
+}
+
+// give is Give by one of the two ways in, for agents that have it.
+func (d giver) give(
+	ctx context.Context, t chat.Turn, put func(context.Context, int64, chat.Input) error, can func(command.Agent) bool,
+) (command.Steering, error) {
 	into, err := d.Turns.Active(ctx, t.Session)
 	switch {
 	case chat.CodeOf(err) == chat.Missing:
@@ -73,7 +94,7 @@ func (d *desk) Give(ctx context.Context, t chat.Turn) (command.Steering, error) 
 	switch {
 	case err != nil:
 		return command.SteerIdle, fmt.Errorf("read session: %w", err)
-	case !d.takes(s.Agent):
+	case !d.can(s.Agent, can):
 		return command.SteerCannot, nil
 	}
 	if err := d.Control.Offer(ctx, t.ID); err != nil {
@@ -83,7 +104,7 @@ func (d *desk) Give(ctx context.Context, t chat.Turn) (command.Steering, error) 
 	d.wg.Go(func() {
 		in, err := d.ready(ctx, t, s.Workspace, lang)
 		if err == nil {
-			err = d.runner.Steer(ctx, into.ID, in)
+			err = put(ctx, into.ID, in)
 		}
 		d.given(context.WithoutCancel(ctx), gift{t, into.ID, d.called(s.Agent), lang}, err)
 	})

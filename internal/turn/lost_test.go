@@ -182,6 +182,12 @@ func TestWordsReachTheRunningTurnAndNoOther(t *testing.T) {
 			t.Error(err)
 		}
 		wantCode(t, h.Steer(t.Context(), tn.ID+1, words), chat.Conflict)
+		wantCode(t, h.Replace(t.Context(), tn.ID, words), chat.Unsupported) // this agent drops nothing
+		wantCode(t, h.Replace(t.Context(), tn.ID+1, words), chat.Conflict)
+		h.agent.Declare(worker.AllAbilities()...)
+		if err := h.Replace(t.Context(), tn.ID, words); err != nil {
+			t.Error(err)
+		}
 		close(goOn)
 		<-done
 		wantCode(t, h.Steer(t.Context(), tn.ID, words), chat.Conflict)

@@ -13,7 +13,23 @@ import (
 // Steer gives words to the turn that runs and waits until its agent has taken
 // them, or has not: then the error says why, and nothing of them is left with
 // the agent. chat.Conflict: the turn does not run here, or not any more.
-func (r *Runner) Steer(ctx context.Context, turn int64, in chat.Input) (err error) {
+func (r *Runner) Steer(ctx context.Context, turn int64, in chat.Input) error {
+	return r.put(turn, func(w worker.Worker) error { return w.Steer(ctx, in) })
+}
+
+// Replace is Steer at once: what the agent does at that moment is ended, and
+// the turn goes on with the words. chat.Unsupported: this agent cannot do that.
+func (r *Runner) Replace(ctx context.Context, turn int64, in chat.Input) error {
+	return r.put(turn, func(w worker.Worker) error {
+		if one, ok := w.(worker.Replacer); ok {
+			return one.Replace(ctx, in)
+		}
+		return chat.E(chat.Unsupported, "", errors.New("the agent drops nothing for other words"))
+	})
+}
+
+// put gives words to the worker of a turn that runs here.
+func (r *Runner) put(turn int64, give func(w worker.Worker) error) (err error) {
 	w := r.seats.worker(turn)
 	if w == nil {
 		return chat.E(chat.Conflict, "", errors.New("no worker has the turn"))
@@ -23,8 +39,8 @@ func (r *Runner) Steer(ctx context.Context, turn int64, in chat.Input) (err erro
 			err = fmt.Errorf("panic in a driver: %v\n%s", p, debug.Stack())
 		}
 	}()
-	if err := w.Steer(ctx, in); err != nil {
-		return fmt.Errorf("steer turn %d: %w", turn, err)
+	if err := give(w); err != nil {
+		return fmt.Errorf("give words to turn %d: %w", turn, err)
 	}
 	return nil
 }

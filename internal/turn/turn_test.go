@@ -114,6 +114,11 @@ func (l listener) Prompt(ctx context.Context, in chat.Input, host worker.Host) e
 	return l.Worker.Prompt(ctx, in, host)
 }
 
+// Replace implements worker.Replacer, for agents that do.
+func (l listener) Replace(ctx context.Context, in chat.Input) error {
+	return l.Worker.(worker.Replacer).Replace(ctx, in)
+}
+
 // start makes what a start of the daemon makes.
 func (h *house) start() {
 	h.board = &turn.Board{}

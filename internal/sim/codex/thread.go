@@ -186,7 +186,7 @@ func (t *thread) start(p params) (object, func(), string) {
 	}
 	defer t.mu.Unlock()
 	if t.turn != nil {
-		return object{"turn": t.turn.info("inProgress", nil)}, t.turn.expect(in), ""
+		return object{"turn": t.turn.info("inProgress", nil)}, t.expect(t.turn, in), ""
 	}
 	t.configure(p)
 	n := newTurn(t, in, "")
@@ -225,7 +225,7 @@ func (t *thread) steer(p params) (object, func(), string) {
 	case n.compacts:
 		return nil, nil, "cannot steer a compact turn"
 	}
-	return object{"turnId": n.id}, n.expect(in), ""
+	return object{"turnId": n.id}, t.expect(n, in), ""
 }
 
 func (t *thread) interrupt(p params) (object, func(), string) {

@@ -58,12 +58,12 @@ func (n *turn) info(status string, failure object) object {
 
 // expect has the turn wait for words that it was told about. The answer that
 // says so goes out before anything comes of them. t.mu is held.
-func (n *turn) expect(in []input) (after func()) {
+func (t *thread) expect(n *turn, in []input) (after func()) {
 	n.coming++
 	return func() {
 		n.push(in)
-		n.t.mu.Lock()
-		defer n.t.mu.Unlock()
+		t.mu.Lock()
+		defer t.mu.Unlock()
 		n.coming--
 	}
 }
