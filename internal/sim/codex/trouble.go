@@ -71,15 +71,15 @@ func (n rogue) trouble(st script.Step) {
 		id := n.item("call")
 		it := object{"type": "commandExecution", "id": id, "command": "big", "status": "inProgress"}
 		n.tell("item/started", object{"item": it})
-		s.raw(fmt.Appendf(nil, `{"method":"item/completed","params":{"item":{"type":"commandExecution","id":%q,"command":"big","status":"completed","aggregatedOutput":%q},"threadId":%q,"turnId":%q}}`+"\n",
-			id, strings.Repeat("x", st.Int(0, 5)<<20), n.t.id, n.id))
+		s.raw(long(fmt.Sprintf(`{"method":"item/completed","params":{"item":{"type":"commandExecution","id":%q,"command":"big","status":"completed","aggregatedOutput":"`, id),
+			st.Int(0, 5), fmt.Sprintf(`"},"threadId":%q,"turnId":%q}}`, n.t.id, n.id)))
 	case st.Verb == "double": // an answer in pieces, then as a line over the cap, and an end over the cap
 		msg := n.begin()
 		n.delta(msg, "a long answer")
 		n.finish(msg, "a long answer"+strings.Repeat("y", st.Int(0, 5)<<20))
 		n.end(func() {
-			s.raw(fmt.Appendf(nil, `{"method":"turn/completed","params":{"threadId":%q,"turn":{"id":%q,"items":[{"text":%q}],"status":"completed"}}}`+"\n",
-				n.t.id, n.id, strings.Repeat("z", st.Int(0, 5)<<20)))
+			s.raw(long(fmt.Sprintf(`{"method":"turn/completed","params":{"threadId":%q,"turn":{"id":%q,"items":[{"text":"`, n.t.id, n.id),
+				st.Int(0, 5), `"}],"status":"completed"}}}`))
 		})
 	case st.Verb == "garbage":
 		s.raw([]byte("no JSON\n{\"broken\n[1,2]\n\"text\"\n\n{}\n{\"id\":999,\"result\":{}}\n{\"method\":\"item/started\",\"params\":7}\n"))
@@ -146,4 +146,10 @@ func (n rogue) trouble(st script.Step) {
 	default:
 		n.say(st.Rest)
 	}
+}
+
+// long is a line with so many MiB of text in its middle. To quote that much
+// takes longer than tests are patient.
+func long(before string, mib int, after string) []byte {
+	return []byte(before + strings.Repeat("x", mib<<20) + after + "\n")
 }
