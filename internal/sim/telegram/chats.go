@@ -36,8 +36,6 @@ type chatState struct {
 	reactions  []string // these
 }
 
-type topic struct{ closed, deleted bool }
-
 // Message is a message with its history, for the oracle.
 type Message struct {
 	ID       int64
@@ -91,14 +89,21 @@ func (s *Server) AddTopic(chat, id int64) {
 	defer s.mu.Unlock()
 	c := s.chats[chat]
 	c.forum = true
-	c.topics[id] = &topic{}
+	name := "Topic " + itoa(int(id))
+	c.topics[id] = &topic{name: name}
+	made := s.news(person(1, "Admin"), "forum_topic_created", map[string]any{"name": name})
+	made.ID, made.Chat, made.Thread, made.At = id, chat, id, time.Now()
+	if c.messages[""] == nil {
+		c.messages[""] = map[int64]*Message{}
+	}
+	c.messages[""][id] = made
 }
 
 // SetTopic closes or deletes a topic.
 func (s *Server) SetTopic(chat, id int64, closed, deleted bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.chats[chat].topics[id] = &topic{closed: closed, deleted: deleted}
+	s.chats[chat].topics[id] = &topic{closed: closed, deleted: deleted, told: deleted}
 }
 
 // Block makes a person block the bot, or unblock it; the bot is told.
@@ -118,26 +123,16 @@ func (s *Server) Block(token string, chat int64, blocked bool) {
 	})
 }
 
-// Migrate turns a group into a supergroup with a new id.
-func (s *Server) Migrate(token string, from, to int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old := s.chats[from]
-	old.migrated = to
-	s.chats[to] = &chatState{id: to, kind: Supergroup, title: old.title, topics: map[int64]*topic{}, counter: 1,
-		messages: map[string]map[int64]*Message{}, started: true}
-	b := s.bots[token]
-	m := s.store(b, old, &Message{From: 1, Text: ""})
-	s.push(b, "message", map[string]any{"message_id": m.ID, "chat": chatJSON(s, from), "from": person(1, "Admin"),
-		"date": time.Now().Unix(), "migrate_to_chat_id": to})
-}
+// Migrate turns a group into a supergroup with a new id, which both say.
+func (s *Server) Migrate(token string, from, to int64) { s.Upgrade(token, from, to, SaidOld|SaidNew) }
 
 // store gives m an id and keeps it. The lock is held.
 func (s *Server) store(b *bot, c *chatState, m *Message) *Message {
 	key := b.token
 	if c.kind == Supergroup {
 		key = ""
-		c.counter++
+		for c.counter++; c.messages[key][c.counter] != nil; c.counter++ {
+		}
 		m.ID = c.counter
 	} else {
 		b.counter++
@@ -249,10 +244,7 @@ func messageJSON(s *Server, b *bot, m *Message) map[string]any {
 	if len(m.Entities) > 0 && m.Rich == nil {
 		out["entities"] = m.Entities
 	}
-	if m.Thread != 0 {
-		out["message_thread_id"] = m.Thread
-		out["is_topic_message"] = true
-	}
+	threadJSON(out, s, b, m)
 	if len(m.Buttons) > 0 {
 		out["reply_markup"] = map[string]any{"inline_keyboard": m.Buttons}
 	}

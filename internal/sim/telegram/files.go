@@ -65,7 +65,7 @@ func (r request) sendFile(field, method string) (any, *refusal) {
 		return nil, no
 	}
 	m := s.store(b, c, &Message{FromBot: true, From: b.id, Text: t.text, Entities: t.entities, Buttons: rows, ReplyTo: reply,
-		File: f.name, FileBody: f.body, Photo: field == "photo", Thread: topicOf(c, p), Silent: p.flag("disable_notification")})
+		File: f.name, FileBody: f.body, Photo: field == "photo", Thread: topicOf(r, c), Silent: p.flag("disable_notification")})
 	r.call.Message, r.call.Text = m.ID, f.name
 	return messageJSON(s, b, m), nil
 }

@@ -3,6 +3,7 @@ package telegram
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -75,7 +76,9 @@ func reactions(t *testing.T, s *Server, allowed string) (n int) {
 
 func TestWhatIsPassedOver(t *testing.T) {
 	t.Parallel()
-	for rule, passes := range incoming {
+	all := maps.Clone(incoming)
+	maps.Copy(all, topicFacts)
+	for rule, passes := range all {
 		if passes(t, start(t)) {
 			t.Errorf("%s: with the rule it is handed over", rule)
 		}

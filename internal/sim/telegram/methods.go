@@ -20,6 +20,9 @@ func (r request) dispatch(method string) (any, *refusal) {
 	if result, no, ok := r.ofBot(method); ok {
 		return result, no
 	}
+	if result, no, ok := ofTopic(r, method); ok {
+		return result, no
+	}
 	switch method {
 	case "sendMessage":
 		return r.sendMessage()
@@ -78,13 +81,9 @@ func (r request) target(thread bool) (*chatState, *refusal) {
 	case c.kicked && s.on(RuleBlocked):
 		return nil, &refusal{code: 403, text: "Forbidden: bot was kicked from the " + string(c.kind) + " chat"}
 	}
-	if id := p.num("message_thread_id"); thread && id != 0 && c.kind == Supergroup && c.forum && s.on(RuleThread) {
-		t := c.topics[id]
-		switch {
-		case t == nil || t.deleted || id == 1:
-			return nil, bad("message thread not found")
-		case t.closed:
-			return nil, bad("TOPIC_CLOSED")
+	if thread {
+		if no := admits(r, c); no != nil {
+			return nil, no
 		}
 	}
 	return c, nil
@@ -178,16 +177,9 @@ func (r request) sendMessage() (any, *refusal) {
 		return nil, no
 	}
 	m := s.store(b, c, &Message{FromBot: true, From: b.id, Text: t.text, Entities: t.entities, Buttons: rows, ReplyTo: reply,
-		Thread: topicOf(c, p), Silent: p.flag("disable_notification")})
+		Thread: topicOf(r, c), Silent: p.flag("disable_notification")})
 	r.call.Message, r.call.Text = m.ID, m.Text
 	return messageJSON(s, b, m), nil
-}
-
-func topicOf(c *chatState, p params) int64 {
-	if c.forum {
-		return p.num("message_thread_id")
-	}
-	return 0 // ignored without a word
 }
 
 // edit changes text, caption or buttons of one of the bot's own messages.

@@ -31,6 +31,7 @@ func (s *Server) Say(token string, say Say) int64 {
 	if say.From == 0 {
 		say.From = say.Chat
 	}
+	s.settle(b, c, &say)
 	m := s.store(b, c, &Message{From: say.From, Text: say.Text, Thread: say.Thread, ReplyTo: say.ReplyTo})
 	if !say.Date.IsZero() {
 		m.At = say.Date
@@ -65,7 +66,7 @@ func (s *Server) Say(token string, say Say) int64 {
 	if kind == "" {
 		kind = "message"
 	}
-	if c.kind != Private && b.privacy && !visibleToBot(b, c, m) {
+	if !s.hears(b, c, m) {
 		return m.ID
 	}
 	s.push(b, kind, j)

@@ -304,7 +304,7 @@ func sendRich(r request) (any, *refusal) {
 		return nil, no
 	}
 	m := s.store(b, c, &Message{FromBot: true, From: b.id, Text: t.text, Entities: t.entities, Rich: rich, Buttons: rows, ReplyTo: reply,
-		Thread: topicOf(c, p), Silent: p.flag("disable_notification")})
+		Thread: topicOf(r, c), Silent: p.flag("disable_notification")})
 	r.call.Message, r.call.Text = m.ID, m.Text
 	return messageJSON(s, b, m), nil
 }

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf16"
@@ -20,7 +21,7 @@ const (
 	RuleEditable Rule = "editable"  // only the bot's own messages can be edited
 	RuleExists   Rule = "exists"    // the message exists
 	RuleChat     Rule = "chat"      // the chat exists and the bot may write there
-	RuleThread   Rule = "thread"    // the topic exists, is open, and is not General
+	RuleThread   Rule = "thread"    // the topic exists, and is not General
 	RuleReply    Rule = "reply"     // the message that is replied to exists
 	RuleButtons  Rule = "buttons"   // callback data of 1 to 64 bytes, a label
 	RuleQuery    Rule = "query"     // a callback query is answered once, in time
@@ -48,11 +49,11 @@ const (
 
 // Rules lists every rule.
 func Rules() []Rule {
-	return []Rule{RuleLength, RuleEmpty, RuleEntities, RuleParse, RuleSame, RuleEditable, RuleExists, RuleChat, RuleThread,
+	return slices.Concat([]Rule{RuleLength, RuleEmpty, RuleEntities, RuleParse, RuleSame, RuleEditable, RuleExists, RuleChat, RuleThread,
 		RuleReply, RuleButtons, RuleQuery, RuleReaction, RuleRate, RulePoll, RuleWebhook, RuleCommands, RuleCaption, RuleFile,
 		RuleMigrated, RuleBlocked, RuleTextEdit, RuleFileName, RuleMethod, RuleLink, RuleRich,
 		RuleHook, RuleScope, RuleAge, RulePhoto, RuleEqual, RuleFileRight, RuleCopy,
-		RuleFileID, RuleDownload, RuleFileLink, RuleReacting, RuleUnasked}
+		RuleFileID, RuleDownload, RuleFileLink, RuleReacting, RuleUnasked}, topicRules(), senderRules())
 }
 
 // rulebook knows which rules are in force.

@@ -34,6 +34,7 @@ type Server struct {
 	*uploads
 	*shelf
 	people
+	forums
 
 	http    *http.Server
 	mu      sync.Mutex
@@ -108,7 +109,7 @@ func New() (*Server, error) {
 	}
 	s.mailroom, s.profiles = &mailroom{s}, &profiles{s}
 	s.changed = sync.NewCond(&s.mu)
-	s.people = people{s}
+	s.people, s.forums = people{s}, forums{s}
 	s.life, s.end = context.WithCancel(context.Background())
 	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = s.http.Serve(l) }() // ends with Close
