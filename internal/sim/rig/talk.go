@@ -48,7 +48,18 @@ func (r *Rig) Chat(id int64) *Talk { return r.ChatAs(id, id) }
 // ChatAs is a Telegram chat in which the user from speaks. The chat must exist
 // (Telegram.AddChat), except the owners' private ones.
 func (r *Rig) ChatAs(id, from int64) *Talk {
-	return r.talk(strconv.FormatInt(id, 10), &telegramSide{r.Telegram, id, from})
+	return r.talk(strconv.FormatInt(id, 10), &telegramSide{srv: r.Telegram, chat: id, from: from})
+}
+
+// Topic is one topic of a Telegram chat in which the user from speaks, and sees
+// nothing else; 0 = outside of topics. The bot is named with every message of a
+// group.
+func (r *Rig) Topic(id, thread, from int64) *Talk {
+	t := r.talk(strconv.FormatInt(id, 10), &telegramSide{r.Telegram, id, from, thread, true})
+	if id < 0 {
+		t.To = "@" + Bot
+	}
+	return t
 }
 
 // WebChat is a chat of the web platform, as its owner has it.
@@ -189,10 +200,12 @@ func (t *Talk) Forge(message, data string) { t.side.press(message, data) }
 type telegramSide struct {
 	srv        *telegram.Server
 	chat, from int64
+	thread     int64 // the topic
+	within     bool  // of the chat only this topic is seen
 }
 
 func (s *telegramSide) say(text string) {
-	s.srv.Say(Token, telegram.Say{Chat: s.chat, From: s.from, Text: text})
+	s.srv.Say(Token, telegram.Say{Chat: s.chat, From: s.from, Thread: s.thread, Text: text})
 }
 
 func (s *telegramSide) press(message, data string) {
@@ -203,6 +216,9 @@ func (s *telegramSide) press(message, data string) {
 func (s *telegramSide) shown() ([]Message, error) {
 	var out []Message
 	for _, m := range s.srv.Visible(Token, s.chat) {
+		if s.within && m.Thread != s.thread {
+			continue
+		}
 		text := m.Text
 		if m.File != "" {
 			text += "\n" + string(m.FileBody)

@@ -59,7 +59,7 @@ func (r *Rig) World() oracle.World {
 			continue
 		}
 		seen[t.Chat] = true
-		ms, err := t.side.shown()
+		ms, err := whole(t.side).shown()
 		if err != nil {
 			r.tb.Fatalf("read chat %s: %v\n%s", t.Chat, err, r.Tail())
 		}
@@ -76,6 +76,14 @@ func (r *Rig) World() oracle.World {
 	w.Rates = witness{r}.offences()
 	w.Leaks = witness{r}.leaks(w.Shown)
 	return w
+}
+
+// whole is a chat with everything in it.
+func whole(s side) side {
+	if one, ok := s.(*telegramSide); ok && one.within {
+		return &telegramSide{srv: one.srv, chat: one.chat, from: one.from}
+	}
+	return s
 }
 
 // apart expects no answer to messages that became one turn: the demo agent
