@@ -166,9 +166,11 @@ func (g gate) open(t *testing.T) {
 // answersAfter has a turn run in a topic until the gate opens.
 func (u user) answersAfter(g gate, answer string) {
 	u.t.Helper()
+	before, asks := len(u.journal("tool")), u.r.Count("SELECT count(*) FROM ask")
 	u.Say(fmt.Sprintf("run while [ ! -e %s ]; do sleep 0.02; done\nsay %s", g, answer))
-	u.Press("ask:", text("turn.allow"))
-	u.r.Until("the command runs", func() bool { return len(u.journal("tool")) > 0 })
+	u.r.Until("it asks", func() bool { return u.r.Count("SELECT count(*) FROM ask") > asks })
+	u.Press(fmt.Sprintf("ask:%d:", asks+1), text("turn.allow"))
+	u.r.Until("the command runs", func() bool { return len(u.journal("tool")) > before })
 }
 
 func TestAnAnswerForADeletedTopicIsKeptAskedAboutOnceAndGoesWhereItIsSent(t *testing.T) {
