@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"cligate/internal/render"
 )
@@ -79,7 +81,9 @@ func apart(out []render.Inline, next string) []render.Inline {
 	}
 	last := &out[len(out)-1]
 	n := len(last.Text) - 1
-	if last.Style&render.Code != 0 || n < 0 || strings.IndexByte("/@#$", last.Text[n]) < 0 || !word.MatchString(next[:1]) {
+	first, _ := utf8.DecodeRuneInString(next)
+	if last.Style&render.Code != 0 || n < 0 || strings.IndexByte("/@#$", last.Text[n]) < 0 ||
+		first != '_' && !unicode.IsLetter(first) && !unicode.IsDigit(first) {
 		return out
 	}
 	sign := render.Inline{Text: last.Text[n:], Style: render.Code}
@@ -132,7 +136,7 @@ func writeOut(out []render.Inline, shown, link string) []render.Inline {
 
 // word is what can be one path, name or option: no quotes, brackets, commas,
 // except for names in brackets that stand for something, as in /users/{id}.
-var word = regexp.MustCompile(`(?:[A-Za-z0-9_!#$%&*+\-./:=?@\\^~]|<[A-Za-z][A-Za-z0-9_-]*>|\{[A-Za-z][A-Za-z0-9_-]*\})+`)
+var word = regexp.MustCompile(`(?:#[\p{L}\p{N}_]+|[A-Za-z0-9_!#$%&*+\-./:=?@\\^~]|<[A-Za-z][A-Za-z0-9_-]*>|\{[A-Za-z][A-Za-z0-9_-]*\})+`)
 
 // wildParts are what the service makes something of, within a word: commands
 // (also in paths), mentions, hashtags, cashtags (shell variables in capitals),
@@ -140,7 +144,7 @@ var word = regexp.MustCompile(`(?:[A-Za-z0-9_!#$%&*+\-./:=?@\\^~]|<[A-Za-z][A-Za
 var wildParts = []*regexp.Regexp{
 	regexp.MustCompile(`(?:^|[^A-Za-z0-9_/<>])/[A-Za-z0-9_]`),
 	regexp.MustCompile(`(?:^|[^A-Za-z0-9_])@[A-Za-z0-9_]`),
-	regexp.MustCompile(`(?:^|[^A-Za-z0-9_])#[A-Za-z0-9_]`),
+	regexp.MustCompile(`(?:^|[^A-Za-z0-9_])#[\p{L}\p{N}_]`),
 	regexp.MustCompile(`(?:^|[^A-Za-z0-9_$])\$[A-Z]{1,8}(?:$|[^A-Za-z0-9_$])`),
 	regexp.MustCompile(`://[A-Za-z0-9_]`),
 }
