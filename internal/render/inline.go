@@ -150,7 +150,8 @@ func (w *runs) link(n ast.Node, dest, title []byte, style Style, outer string) {
 		inner.kids(n, style, outer)
 		inner.write(" ("+target+")", style, outer)
 	case ok:
-		if inner.kids(n, style, to); len(inner.runs()) == 0 {
+		if inner.kids(n, style, to); strings.TrimSpace(plainRuns(inner.runs())) == "" {
+			inner.line = &line{} // nothing to tap on: the address is
 			inner.write(target, style, to)
 		}
 	default:

@@ -67,6 +67,7 @@ func TestMarkdownBecomesFormattedText(t *testing.T) {
 		{"plain addresses are links", "see https://a.b/x_(y)), or 见https://c.d。好", "see ‹a(https://a.b/x_(y)):https://a.b/x_(y)›), or 见‹a(https://c.d):https://c.d›。好"},
 		{"reference definitions stay", "[r]: https://a.b\n[x][r]", "[r]: ‹a(https://a.b):https://a.b›\n[x][r]"},
 		{"an image is a link", "![alt](https://a.b/c.png) ![](https://a.b)", "‹a(https://a.b/c.png):alt› ‹a(https://a.b):https://a.b›"},
+		{"a link without words shows where it leads", "a[ ](https://a.b/c)", "a‹a(https://a.b/c):https://a.b/c›"},
 		{"nested lists", "- a\n  - b\n    - c\n      - d\n- e", "• a\n  ◦ b\n    ▪ c\n      • d\n• e"},
 		{"numbers stay the author's", "3. a\n3. b\n7) c", "3. a\n3. b\n\n7) c"},
 		{"tasks", "- [ ] a\n- [x] **b**\n1. [ ] c", "☐ a\n☑ ‹b:b›\n\n1. ☐ c"},
