@@ -12,9 +12,6 @@ import (
 // botFather are commands of BotFather that the page speaks of.
 var botFather = []string{"newbot", "setprivacy", "setjoingroups", "setdescription", "setabouttext", "setuserpic", "setcommands", "revoke", "token"}
 
-// coming are commands that the page describes before they are in the table.
-var coming = []string{"listen", "sharing", "topic"}
-
 // TestThePageAboutTelegramKnowsEveryCommandAndNoOther keeps docs/telegram.md
 // true.
 func TestThePageAboutTelegramKnowsEveryCommandAndNoOther(t *testing.T) {
@@ -31,7 +28,7 @@ func TestThePageAboutTelegramKnowsEveryCommandAndNoOther(t *testing.T) {
 		}
 	}
 	for _, m := range regexp.MustCompile("`/([a-z]+)[ @`]").FindAllStringSubmatch(page, -1) {
-		if !s.Has(m[1]) && !slices.Contains(botFather, m[1]) && !slices.Contains(coming, m[1]) {
+		if !s.Has(m[1]) && !slices.Contains(botFather, m[1]) {
 			t.Errorf("docs/telegram.md mentions /%s, which is no command", m[1])
 		}
 	}
