@@ -54,7 +54,7 @@ func (r *Rig) ChatAs(id, from int64) *Talk {
 // Topic is one topic of a Telegram chat in which the user from speaks, and sees
 // nothing else; 0 = outside of topics. The bot is named with every message of a
 // group.
-func (r *Rig) Topic(id, thread, from int64) *Talk {
+func Topic(r *Rig, id, thread, from int64) *Talk {
 	t := r.talk(strconv.FormatInt(id, 10), &telegramSide{r.Telegram, id, from, thread, true})
 	if id < 0 {
 		t.To = "@" + Bot

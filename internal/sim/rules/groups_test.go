@@ -24,7 +24,7 @@ func office(t *testing.T, o rig.Options) (ann, ben user) {
 	r := rig.New(t, o)
 	r.Telegram.AddChat(team, telegram.Group, "Team")
 	r.Start()
-	return user{r.Topic(team, 0, rig.Owner), t, r}, user{r.Topic(team, 0, anyone), t, r}
+	return user{rig.Topic(r, team, 0, rig.Owner), t, r}, user{rig.Topic(r, team, 0, anyone), t, r}
 }
 
 func TestASharedSessionIsToldWhoSpeaksAndAPersonsOwnIsNot(t *testing.T) {
@@ -183,7 +183,7 @@ func TestAGroupThatMovesKeepsItsWordItsRightsAndItsSettings(t *testing.T) {
 			t.Parallel()
 			ann, _ := office(t, rig.Options{})
 			tg := ann.r.Telegram
-			cat := ann.in(ann.r.Topic(team, 0, member))
+			cat := ann.in(rig.Topic(ann.r, team, 0, member))
 			cat.Say("let me in")
 			ann.letIn(member)
 			ann.ask("/listen all", text("command.listen_all"))
@@ -197,7 +197,7 @@ func TestAGroupThatMovesKeepsItsWordItsRightsAndItsSettings(t *testing.T) {
 				ann.r.Start()
 			}
 			g.open(t)
-			home := ann.in(ann.r.Topic(there, 0, rig.Owner))
+			home := ann.in(rig.Topic(ann.r, there, 0, rig.Owner))
 			home.r.Until("what became of the turn is said at the new address", func() bool {
 				_, _, offered := home.Find("cont:")
 				return offered || strings.Contains(home.Text(), "done")

@@ -35,7 +35,7 @@ func TestAnOpenRequestMovesWithItsGroup(t *testing.T) {
 	ann.Say("run echo decided")
 	ann.r.Until("it asks", func() bool { return ann.has("ask:") })
 	ann.r.Telegram.Upgrade(rig.Token, team, there, telegram.SaidOld|telegram.SaidNew)
-	home := ann.in(ann.r.Topic(there, 0, rig.Owner))
+	home := ann.in(rig.Topic(ann.r, there, 0, rig.Owner))
 	home.Press("ask:", text("turn.allow"))
 	home.Await("ran: decided")
 	home.sound("upgraded to a supergroup")
@@ -48,7 +48,7 @@ func TestAPrivateTopicIsMadeAndADeletedOneLosesNothing(t *testing.T) {
 	tg.SetFlags(rig.Token, map[string]any{"has_topics_enabled": true})
 	r.Start()
 	first := tg.MakeTopic(rig.Token, rig.Owner, rig.Owner, "First")
-	at := func(thread int64) user { return user{r.Topic(rig.Owner, thread, rig.Owner), t, r} }
+	at := func(thread int64) user { return user{rig.Topic(r, rig.Owner, thread, rig.Owner), t, r} }
 	outside := at(0)
 	u := at(first)
 	u.Say("/topic new Figs")

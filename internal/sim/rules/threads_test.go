@@ -52,7 +52,7 @@ func TestWhateverIsSentStaysInItsThread(t *testing.T) {
 				}
 				return tg.Say(rig.Token, telegram.Say{Chat: c.chat, From: rig.Owner, Thread: c.thread, ReplyTo: first, Text: words})
 			}
-			here := u.in(u.r.Topic(c.chat, c.thread, rig.Owner))
+			here := u.in(rig.Topic(u.r, c.chat, c.thread, rig.Owner))
 			g := u.gate()
 			say(fmt.Sprintf("run while [ ! -e %s ]; do sleep 0.02; done\nsay the answer", g))
 			here.Press("ask:", text("turn.allow"))

@@ -37,11 +37,11 @@ func forum(t *testing.T, o rig.Options) user {
 	r.Telegram.AddTopic(lobby, plums)
 	r.Telegram.AddTopic(lobby, pears)
 	r.Start()
-	return user{r.Topic(lobby, 0, rig.Owner), t, r}
+	return user{rig.Topic(r, lobby, 0, rig.Owner), t, r}
 }
 
 // topic is the same house, seen by the owner in a topic.
-func (u user) topic(thread int64) user { return u.in(u.r.Topic(lobby, thread, rig.Owner)) }
+func (u user) topic(thread int64) user { return u.in(rig.Topic(u.r, lobby, thread, rig.Owner)) }
 
 // sound checks all that an oracle can see but the pace, and that the service
 // refused nothing but these.
@@ -286,7 +286,7 @@ func TestAPrivateTopicIsAConversationWithANameOfItsOwn(t *testing.T) {
 			}
 			return id != 0
 		})
-		u := all.in(r.Topic(rig.Owner, id, rig.Owner))
+		u := all.in(rig.Topic(r, rig.Owner, id, rig.Owner))
 		u.Await("I will remember " + word)
 		return u
 	}
