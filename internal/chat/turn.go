@@ -70,7 +70,7 @@ type Turn struct {
 type Input struct {
 	Pieces []Piece `json:"pieces"`
 	Recap  string  `json:"-"` // a recap put before the prompt when the agent lost its session
-	Brief  string  `json:"-"` // what the agent has to know of the chat, before everything else
+	Brief  string  `json:"-"` // what the agent has to know of the chat, behind everything else
 }
 
 // Piece is the part of an input that one message contributed.
@@ -86,14 +86,14 @@ type Piece struct {
 // Text is the prompt as the agent gets it.
 func (in Input) Text() string {
 	parts := make([]string, 0, len(in.Pieces)+2)
-	if in.Brief != "" {
-		parts = append(parts, in.Brief)
-	}
 	if in.Recap != "" {
 		parts = append(parts, in.Recap)
 	}
 	for _, p := range in.Pieces {
 		parts = append(parts, p.said()...)
+	}
+	if in.Brief != "" { // behind the person's own words: agents take the first ones for the title of a session
+		parts = append(parts, in.Brief)
 	}
 	return strings.Join(parts, "\n\n")
 }

@@ -76,7 +76,9 @@ func (l *lock) release() error {
 	if l.f == nil {
 		return nil
 	}
-	err := l.f.Close()
+	// Closing is not enough: a process that is being started right now still has
+	// the file open, and with it the lock.
+	err := errors.Join(unix.Flock(int(l.f.Fd()), unix.LOCK_UN), l.f.Close())
 	l.f = nil
 	return err
 }

@@ -56,6 +56,31 @@ func TestLockOfADeadDaemonIsWaitedFor(t *testing.T) {
 	}
 }
 
+// A process that is being started has a copy of every open file for a moment.
+func TestReleasedLockIsFreeWhoeverStillHasTheFileOpen(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "cligate.lock")
+	l, err := takeLock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied, err := unix.Dup(int(l.f.Fd()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Close(copied) }()
+	if err := l.release(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := takeLock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.release(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestLockOfALivingDaemonIsRespectedAtOnce(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "cligate.lock")

@@ -152,7 +152,7 @@ func TestAgentIsToldOnceWhereFilesGo(t *testing.T) {
 			h.agent.Script(fake.Text("ok " + text))
 			h.say(text)
 			in := h.inputs[len(h.inputs)-1]
-			return in.Brief != "" && strings.HasPrefix(in.Text(), in.Brief+"\n\n")
+			return in.Brief != "" && strings.HasSuffix(in.Text(), "\n\n"+in.Brief)
 		}
 		if told("/status of the agent") {
 			t.Error("a command of the agent's own gets words beside it")

@@ -55,7 +55,7 @@ func (r *Rig) Processes() []int {
 
 func (r *Rig) orphans() (out []string) {
 	alive, daemon := r.Alive(), r.Pid()
-	for _, pid := range r.suspects() {
+	for _, pid := range suspects(r) {
 		p, ok := inspect(pid)
 		if !ok || p.zombie || alive && below(pid, daemon) {
 			continue
@@ -68,7 +68,7 @@ func (r *Rig) orphans() (out []string) {
 // suspects are processes with the token, those that work in the directory that
 // only the daemon works in (what it was forking when it died), and recorded ones
 // that still carry the home directory of this rig.
-func (r *Rig) suspects() []int {
+func suspects(r *Rig) []int {
 	pids := r.Processes()
 	known := map[int]bool{r.Pid(): true}
 	for _, pid := range pids {
@@ -88,7 +88,7 @@ func (r *Rig) suspects() []int {
 	}
 	for _, e := range all {
 		for _, pid := range []int{e.PID, e.Pid} {
-			if pid > 0 && !known[pid] && r.carriesHome(pid) {
+			if pid > 0 && !known[pid] && carriesHome(r, pid) {
 				known[pid] = true
 				pids = append(pids, pid)
 			}
@@ -98,7 +98,7 @@ func (r *Rig) suspects() []int {
 }
 
 // carriesHome tells a process of this rig from a later one with the same id.
-func (r *Rig) carriesHome(pid int) bool {
+func carriesHome(r *Rig, pid int) bool {
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	return err == nil && bytes.Contains(raw, []byte("HOME="+r.Home()))
 }

@@ -112,7 +112,7 @@ func TestLostSessionIsAskedAboutWhenSoConfigured(t *testing.T) {
 		}
 	}
 	u.r.Start()
-	u.ask("what was the word?", text("turn.lost_ask", "agent", "demo"))
+	u.ask("what was the word?", text("turn.lost_ask", "agent", titles[rig.Demo]))
 	if now := u.status(); now.session != before.session {
 		t.Errorf("nobody chose, and session %d became %d", before.session, now.session)
 	}

@@ -140,7 +140,7 @@ func TestFailuresAreToldInTheUsersLanguage(t *testing.T) {
 		for lang, u := range chats {
 			known := u.known()
 			say[lang]("fail " + fault)
-			want, _, _ := strings.Cut(i18n.T(lang, "error."+key, "agent", "claude"), "{")
+			want, _, _ := strings.Cut(i18n.T(lang, "error."+key, "agent", titles[rig.Claude]), "{")
 			m := u.news(known, strings.TrimSpace(want))
 			for _, leak := range []string{"stopReason", "goroutine", "exit code", "{", "error."} {
 				if strings.Contains(m.Text, leak) {

@@ -53,7 +53,7 @@ func stranded(t *testing.T, kind, script, told string) {
 	if !ok || strings.Contains(m.Text, text("error.internal")[:20]) || strings.ContainsRune(m.Text, '\uFFFD') || len(m.Text) > 1000 {
 		t.Errorf("the chat shows %s", u.Text())
 	}
-	if told != "" && !strings.Contains(m.Text, start(told, kind)) {
+	if told != "" && !strings.Contains(m.Text, start(told, titles[kind])) {
 		t.Errorf("the chat shows %s", u.Text())
 	}
 	before := u.status()

@@ -23,7 +23,7 @@ func TestExpiredLoginIsToldAndWhatWaitsIsHeld(t *testing.T) {
 		u.Say(words)
 		u.r.Until("it waits", func() bool { return u.r.Count("SELECT count(*) FROM turn WHERE state = 'queued'") == i+1 })
 	}
-	want, _, _ := strings.Cut(i18n.T("en", "error.logged_out", "agent", "claude"), "{")
+	want, _, _ := strings.Cut(i18n.T("en", "error.logged_out", "agent", titles[rig.Claude]), "{")
 	m := u.news(known, strings.TrimSpace(want))
 	if !strings.Contains(m.Text, text("turn.held", "n", 2)) {
 		t.Errorf("told %q", m.Text)

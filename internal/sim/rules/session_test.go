@@ -354,7 +354,7 @@ func TestModelThatAnAgentCannotHaveChangesNothing(t *testing.T) {
 	// which names the way out.
 	u.asleep()
 	u.ask("/model large", text("command.applies_reopen"))
-	u.ask("what was the word?", text("error.model_unknown", "agent", "demo", "detail", "large"))
+	u.ask("what was the word?", text("error.model_unknown", "agent", titles[rig.Demo], "detail", "large"))
 	u.ask("/model default", text("command.applies_reopen"))
 	u.kept(before, "plum")
 }

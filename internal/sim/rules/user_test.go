@@ -114,13 +114,16 @@ func (u user) status() status {
 	if head == nil {
 		u.t.Fatalf("no agent in %q", m.Text)
 	}
-	s.agent, s.model = strings.ToLower(strings.Fields(head[1])[0]), head[2]
+	s.agent, s.model = head[1], head[2]
 	if line := find(m.Text, "command.status_session", "session", `(\d+)`, "native", `(.+?)`, "worker", `(.+)`); line != nil {
 		s.session, _ = strconv.Atoi(line[1])
 		s.native, s.live = line[2], line[3] == text("command.status_live")
 	}
 	return s
 }
+
+// titles are the agents' names for people.
+var titles = map[string]string{rig.Claude: "Claude Code", rig.Demo: "Demo agent"}
 
 // text is a text of the catalogue in the language of these chats.
 func text(key string, args ...any) string { return i18n.T("en", key, args...) }

@@ -38,7 +38,7 @@ func TestFaultWhileAWebhookDelivers(t *testing.T) {
 					failed++
 				}
 			}
-			if failed == 0 {
+			if failed == 0 && at != fault.RouterWoken { // that one dies beside the answer, before or after it
 				t.Error("nothing was delivered twice: the test proves nothing")
 			}
 			r.Judge()
