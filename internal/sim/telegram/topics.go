@@ -176,7 +176,7 @@ func (t topicCall) create() (any, *refusal) {
 	if no != nil {
 		return nil, no
 	}
-	id := t.s.forums.make(t.b, t.c, t.b.me(), name, false)
+	id := t.s.make(t.b, t.c, t.b.me(), name, false)
 	t.call.Message, t.call.Text = id, name
 	return map[string]any{"message_thread_id": id, "name": name, "icon_color": 7322096}, nil
 }
@@ -208,7 +208,7 @@ func (t topicCall) rename() (any, *refusal) {
 	if name == one.name && t.s.on(RuleTopicSame) {
 		return nil, bad("TOPIC_NOT_MODIFIED")
 	}
-	t.s.forums.rename(t.b, t.c, t.b.me(), id, name)
+	t.s.rename(t.b, t.c, t.b.me(), id, name)
 	return true, nil
 }
 
@@ -226,7 +226,7 @@ func (t topicCall) toggle(closed bool) (any, *refusal) {
 	if one.closed == closed && t.s.on(RuleTopicSame) {
 		return nil, bad("TOPIC_NOT_MODIFIED")
 	}
-	t.s.forums.toggle(t.b, t.c, t.b.me(), id, closed)
+	t.s.toggle(t.b, t.c, t.b.me(), id, closed)
 	return true, nil
 }
 
@@ -238,7 +238,7 @@ func (t topicCall) remove() (any, *refusal) {
 	if no != nil {
 		return nil, no
 	}
-	t.s.forums.remove(t.b, t.c, id)
+	t.s.remove(t.b, t.c, id)
 	t.c.topics[id].told = true
 	return true, nil
 }
