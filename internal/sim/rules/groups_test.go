@@ -188,8 +188,11 @@ func TestAGroupThatMovesKeepsItsWordItsRightsAndItsSettings(t *testing.T) {
 			ann.letIn(member)
 			ann.ask("/listen all", text("command.listen_all"))
 			cat.remember("plum")
-			g := ann.gate()
-			ann.answersAfter(g, "done")
+			ann.r.Rest()
+			g, works := ann.gate(), by == telegram.Unsaid || by == telegram.SaidOld|telegram.SaidNew
+			if works { // else nothing is sent, which would be a signal, too
+				ann.answersAfter(g, "done")
+			}
 			tg.Upgrade(rig.Token, team, there, by)
 			if by != telegram.Unsaid {
 				ann.r.Until("it is noted", func() bool { return ann.r.Count("SELECT count(*) FROM chat_moved") == 1 })
@@ -199,8 +202,7 @@ func TestAGroupThatMovesKeepsItsWordItsRightsAndItsSettings(t *testing.T) {
 			g.open(t)
 			home := ann.in(rig.Topic(ann.r, there, 0, rig.Owner))
 			home.r.Until("what became of the turn is said at the new address", func() bool {
-				_, _, offered := home.Find("cont:")
-				return offered || strings.Contains(home.Text(), "done")
+				return !works || home.has("cont:") || strings.Contains(home.Text(), "done")
 			})
 			tg.Say(rig.Token, telegram.Say{Chat: there, From: member, Text: "what was the word?"})
 			home.Await("the word was plum")
