@@ -30,9 +30,9 @@ func TestSessionIsKeptWhenATurnSucceeds(t *testing.T) {
 		if before.native == "" || !before.live {
 			t.Fatalf("status %+v", before)
 		}
-		process := u.agents()
+		process := u.process()
 		u.kept(before, "plum")
-		if now := u.agents(); len(now) != 1 || now[0] != process[0] {
+		if now := u.process(); now != process {
 			t.Errorf("process %v became %v", process, now)
 		}
 	})
@@ -40,7 +40,7 @@ func TestSessionIsKeptWhenATurnSucceeds(t *testing.T) {
 
 // failing is what makes a turn fail.
 func failing(u user) string {
-	if u.status().agent == "demo" {
+	if u.status().agent == titles[rig.Demo] {
 		return "fail"
 	}
 	return "fail 400"
@@ -73,12 +73,12 @@ func TestSessionIsKeptWhenATurnIsStopped(t *testing.T) {
 	each(t, nil, func(t *testing.T, u user) {
 		u.remember("plum")
 		before := u.status()
-		process := u.agents()
+		process := u.process()
 		u.Say(slow(u, 60))
 		u.runs()
 		u.ask("/stop", text("error.stopped"))
 		u.kept(before, "plum")
-		if now := u.agents(); len(now) != 1 || now[0] != process[0] {
+		if now := u.process(); now != process {
 			t.Errorf("process %v became %v", process, now)
 		}
 		if strings.Contains(u.Text(), "late-a") {
@@ -256,7 +256,7 @@ func TestSessionIsReplacedByAChangeOfAgentAndFoundAgain(t *testing.T) {
 	u.forgot()
 	u.remember("pear")
 	second := u.status()
-	if second.agent != "demo" || second.session == first.session || second.native == first.native {
+	if second.agent != titles[rig.Demo] || second.session == first.session || second.native == first.native {
 		t.Errorf("session %+v became %+v", first, second)
 	}
 	m = u.ask("/agent claude", text("command.agent_set", "agent", "Claude Code"))

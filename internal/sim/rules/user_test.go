@@ -90,7 +90,7 @@ func (u user) recall(word string) {
 func (u user) forgot() {
 	u.t.Helper()
 	want := "the word was nothing"
-	if u.status().agent == "demo" {
+	if u.status().agent == titles[rig.Demo] {
 		want = text("demo.forgot")[:40]
 	}
 	u.ask("what was the word?", want)
@@ -165,6 +165,20 @@ func (u user) agents() []int {
 		return !strings.Contains(line, "demo-agent") && !strings.Contains(line, "--input-format")
 	}
 	return slices.DeleteFunc(slices.DeleteFunc(u.r.Processes(), gone), gone)
+}
+
+// process is the one process of an agent. Right after the start there may be
+// another for a moment: the daemon asks each agent what it can do.
+func (u user) process() (pid int) {
+	u.t.Helper()
+	u.r.Until("one agent runs", func() bool {
+		pids := u.agents()
+		if len(pids) == 1 {
+			pid = pids[0]
+		}
+		return len(pids) == 1
+	})
+	return pid
 }
 
 // murder kills the agents' processes as the kernel does when memory is short.

@@ -35,9 +35,16 @@ func wordIn(text string) string {
 	return all[len(all)-1][1]
 }
 
-// understand finds out what a prompt asks for. Its last paragraph decides: what
-// comes before may be a recap, a quote or an earlier message.
+// aside is how the gateway begins what it tells an agent about the chat; it
+// stands behind the person's words.
+const aside = "\n\n[Note of the chat gateway"
+
+// understand finds out what a prompt asks for. The last paragraph of what people
+// say decides: what comes before may be a recap, a quote or an earlier message.
 func understand(text string) phrase {
+	if i := strings.LastIndex(text, aside); i >= 0 {
+		text = text[:i]
+	}
 	if p, ok := match(strings.TrimSpace(text)); ok {
 		return p
 	}
