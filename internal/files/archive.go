@@ -58,7 +58,7 @@ func (p *packer) add(name string, e fs.DirEntry, deep int) error {
 	switch {
 	case err != nil:
 		p.c.refuse(name, i18n.T(p.c.lang, "files.unreadable"))
-		return nil
+		return nil //nolint:nilerr // it is told, and the others go on
 	case len(inside) > mostEntries || deep == mostDeep:
 		p.c.refuse(name, i18n.T(p.c.lang, "files.crowd", "n", mostEntries))
 		return nil

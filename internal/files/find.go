@@ -50,15 +50,15 @@ func (b *Box) find(workspace, asked string) (found, error) {
 	case secretName(lexical):
 		return found{}, errSecret
 	}
-	real, err := filepath.EvalSymlinks(filepath.Join(base, lexical))
+	whole, err := filepath.EvalSymlinks(filepath.Join(base, lexical))
 	if err != nil {
 		return found{base, lexical}, fs.ErrNotExist // or it cannot be reached, which comes to the same
 	}
-	rel, err := filepath.Rel(base, real)
+	rel, err := filepath.Rel(base, whole)
 	switch {
 	case err != nil || !filepath.IsLocal(rel):
 		return found{}, errOutside
-	case secretName(rel), b.private(base, real):
+	case secretName(rel), b.private(base, whole):
 		return found{}, errSecret
 	}
 	return found{base, rel}, nil
@@ -82,7 +82,7 @@ func inside(base, workspace, asked string) (rel string, ok bool) {
 // does not lie in.
 func (b *Box) private(base, path string) bool {
 	for _, p := range b.cfg.Private {
-		if real, err := filepath.EvalSymlinks(p); err == nil && below(real, path) && !below(real, base) {
+		if whole, err := filepath.EvalSymlinks(p); err == nil && below(whole, path) && !below(whole, base) {
 			return true
 		}
 	}

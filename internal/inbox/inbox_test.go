@@ -467,11 +467,11 @@ func TestNamesOfFilesAreHarmless(t *testing.T) {
 		"$(touch x);`id`.txt": "touch_x___id_.txt", "中文 文件.md": "中文_文件.md", "ключ.pem": "ключ.pem", "é̂.txt": "é̂.txt", "a b'\"c.txt": "a_b__c.txt",
 		"👍.txt": "file.txt", "-.-x": "file.-x", "con...": "con", ".txt": "txt", "x.tar.gz": "x.tar.gz",
 	} {
-		if got := safeName(in, "file"); got != want {
+		if got := safeName(in); got != want {
 			t.Errorf("safeName(%q) = %q, want %q", in, got, want)
 		}
 	}
-	long := safeName(strings.Repeat("文", 500)+".tar", "file")
+	long := safeName(strings.Repeat("文", 500) + ".tar")
 	if len(long) > nameBytes || !strings.HasSuffix(long, "文.tar") {
 		t.Errorf("%d bytes: %s", len(long), long)
 	}
@@ -481,7 +481,7 @@ func FuzzSafeName(f *testing.F) {
 	f.Add("../x")
 	f.Add("a\x00/..\\-x.\u202e")
 	f.Fuzz(func(t *testing.T, s string) {
-		got := safeName(s, "file")
+		got := safeName(s)
 		if got == "" || len(got) > 200 || strings.ContainsAny(got, "/\\\x00\n $`'\"*?<>|;&") || strings.HasPrefix(got, ".") || strings.HasPrefix(got, "-") {
 			t.Errorf("%q → %q", s, got)
 		}
@@ -547,8 +547,8 @@ func TestTheFolderIsLookedAfterWhileNothingComes(t *testing.T) {
 		h := build(t, Config{Keep: time.Hour}, chat.FileRef{ID: "d", Name: "a.txt"}).gives("d", "x")
 		h.cfg.Folders = []string{filepath.Join(h.work, "gone"), h.work}
 		f := h.fetched()
-		real := time.Now()
-		if err := os.Chtimes(f.Path, real, real); err != nil {
+		wall := time.Now()
+		if err := os.Chtimes(f.Path, wall, wall); err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(t.Context())

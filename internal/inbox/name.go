@@ -20,7 +20,7 @@ const nameBytes = 160
 // safeName makes a name of somebody's a plain one: no folder, nothing that a
 // shell, a terminal or a command line takes for something else, no leading dot
 // or dash. Letters and digits of every script stay.
-func safeName(name, otherwise string) string {
+func safeName(name string) string {
 	name = path.Base("/" + strings.ReplaceAll(name, `\`, "/"))
 	name = strings.Map(func(r rune) rune {
 		switch {
@@ -42,7 +42,7 @@ func safeName(name, otherwise string) string {
 		stem = stem[:len(stem)-n]
 	}
 	if stem == "" {
-		return otherwise + ext
+		return "file" + ext
 	}
 	return stem + ext
 }
@@ -77,7 +77,7 @@ func sniffed(head []byte, f chat.FileRef) string {
 // fileName is the name under which a file is kept. A picture that is called
 // something else than it is gets the right ending: agents go by it.
 func fileName(f chat.FileRef, kind string) string {
-	name := safeName(f.Name, "file")
+	name := safeName(f.Name)
 	ext := endings[kind]
 	have := strings.ToLower(path.Ext(name))
 	switch {

@@ -213,13 +213,15 @@ func TestAServiceThatDoesNotUnderstand(t *testing.T) {
 		answer http.HandlerFunc
 		want   chat.Code
 	}{
-		"refuses":        {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "wrong key "+key, 401) }, chat.AgentError},
-		"is overwhelmed": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(413) }, chat.Full},
+		"refuses":        {func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "wrong key "+key, http.StatusUnauthorized) }, chat.AgentError},
+		"is overwhelmed": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusRequestEntityTooLarge) }, chat.Full},
 		"says nothing":   {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"text":"  "}`) }, chat.Nothing},
 		"is no service":  {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>"+key) }, chat.Protocol},
-		"sends us away":  {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, 307) }, chat.AgentError},
-		"hangs":          {func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body); <-r.Context().Done() }, chat.TimedOut},
-		"breaks off":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, chat.Network},
+		"sends us away": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+		}, chat.AgentError},
+		"hangs":      {func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body); <-r.Context().Done() }, chat.TimedOut},
+		"breaks off": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, chat.Network},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -27,7 +27,7 @@ func (v Places) Note(ctx context.Context, m chat.Message) error {
 			if m.Moved != nil {
 				err = moveChat(ctx, t, p.Account, p.Chat, *m.Moved)
 			}
-		case chat.KindText, chat.KindEdit, chat.KindClick, chat.KindRecall:
+		case chat.KindText, chat.KindEdit, chat.KindClick, chat.KindRecall, chat.KindGesture:
 		}
 		if err != nil {
 			return fmt.Errorf("note that a place is %s: %w", m.Kind, err)

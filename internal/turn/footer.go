@@ -25,7 +25,7 @@ const (
 
 // below puts small print below the answer among rs, or below what is said
 // instead of one.
-func below(e ending, rs []chat.Reply, print string) []chat.Reply {
+func below(e ending, rs []chat.Reply, small string) []chat.Reply {
 	at := slices.IndexFunc(rs, func(r chat.Reply) bool { return r.Kind == chat.ReplyAnswer })
 	if at < 0 && e.state == chat.TurnSucceeded && len(rs) > 0 && rs[0].File == nil { // it ended well, without words
 		at = 0
@@ -33,7 +33,7 @@ func below(e ending, rs []chat.Reply, print string) []chat.Reply {
 	if at < 0 {
 		return rs
 	}
-	rs[at].Footer = strings.TrimSpace(rs[at].Footer + "\n" + print)
+	rs[at].Footer = strings.TrimSpace(rs[at].Footer + "\n" + small)
 	return rs
 }
 

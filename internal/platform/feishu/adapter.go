@@ -97,7 +97,7 @@ func (a *Adapter) hello(ctx context.Context) error {
 		err := a.rest.do(ctx, call{method: http.MethodGet, path: "bot/v3/info"}, &out)
 		switch {
 		case ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // we end
 		case err == nil && out.Bot.Open != "":
 			a.mu.Lock()
 			a.me = out.Bot.Open

@@ -2,8 +2,6 @@ package feishu
 
 import (
 	"fmt"
-	"regexp"
-	"strconv"
 	"time"
 
 	"cligate/internal/chat"
@@ -51,9 +49,6 @@ var duties = map[int]duty{
 	234006: {code: chat.Degrade}, 234010: {code: chat.Degrade}, 234011: {code: chat.Degrade}, 234001: {code: chat.Degrade},
 }
 
-// inner is the code inside the text of a refused card.
-var inner = regexp.MustCompile(`ErrCode: (\d+)`)
-
 // refused is an answer of the service that is no success. Its text is the
 // service's own; it carries no secret.
 type refused struct {
@@ -65,19 +60,6 @@ type refused struct {
 
 // Error implements error.
 func (e *refused) Error() string { return fmt.Sprintf("code %d: %s", e.code, e.msg) }
-
-// cause is the code of what is wrong, unwrapped.
-func (e *refused) cause() int {
-	if e.code != codeCardInner {
-		return e.code
-	}
-	if m := inner.FindStringSubmatch(e.msg); m != nil {
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			return n
-		}
-	}
-	return e.code
-}
 
 // shortWait is the wait after a rate limit without a hint.
 const shortWait = time.Second

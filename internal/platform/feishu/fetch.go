@@ -48,8 +48,9 @@ func reading(err error) error {
 		return &chat.Error{Code: chat.Network, Detail: chat.DetailOf(err), Err: err}
 	case chat.Gone:
 		return &chat.Error{Code: chat.Missing, Detail: chat.DetailOf(err), Err: err}
+	default:
+		return err
 	}
-	return err
 }
 
 // stored is a message as the service keeps it.

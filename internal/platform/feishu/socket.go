@@ -73,7 +73,7 @@ func (s *socket) run(ctx context.Context) error {
 		began := time.Now()
 		err := s.serve(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // we end
 		}
 		var no *fatal
 		switch {
@@ -88,7 +88,7 @@ func (s *socket) run(ctx context.Context) error {
 		if time.Since(began) > s.retryMax {
 			pause = s.retry // it had worked
 		}
-		if !sleep(ctx, pause/2+rand.N(pause)) {
+		if !sleep(ctx, pause/2+rand.N(pause)) { //nolint:gosec // jitter
 			return nil
 		}
 		pause = min(2*pause, s.retryMax)

@@ -205,7 +205,7 @@ func TestUploadHasALengthACleanNameAndIsRebuiltForEachTry(t *testing.T) {
 		if !strings.Contains(body, "the body") || strings.Contains(body, "/home") || strings.Contains(body, s.dir) || !strings.Contains(body, `filename="a.txt"`) {
 			t.Errorf("sent %q", body)
 		}
-		return &http.Response{StatusCode: 500, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"ok":false,"error_code":500,"description":"Internal Server Error"}`))}, nil
+		return &http.Response{StatusCode: http.StatusInternalServerError, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"ok":false,"error_code":500,"description":"Internal Server Error"}`))}, nil
 	})
 	for range 3 {
 		if _, err := a.Send(t.Context(), postTo(placeOf(ann, ""), chat.Part{Text: "x", File: f})); chat.CodeOf(err) != chat.Uncertain {

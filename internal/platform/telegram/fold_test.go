@@ -89,7 +89,7 @@ func TestOnlyTheNewestOfAPanelIsShown(t *testing.T) {
 
 func TestNoPanelBreaksAMessage(t *testing.T) {
 	t.Parallel()
-	r := rand.New(rand.NewPCG(7, 7)) //nolint:gosec // the same every time
+	r := rand.New(rand.NewPCG(7, 7))
 	bits := []string{"a", "/cmd ", "@me ", "😀", "\t", "\r", "\n", "\x00", "\u202e", "**b** ", "`c` ", "> q\n", "你好", " ", strings.Repeat("w", 300), "- i\n", "\xff"}
 	text := func(n int) string {
 		var sb strings.Builder

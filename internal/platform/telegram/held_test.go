@@ -64,15 +64,15 @@ func (k keeper) keep(t *testing.T, md string) {
 			continue
 		}
 		words, _ := held(k.srv.Visible(testToken, ann))
-		if missing := lostWords(comparable(t, md), words); missing != "" {
+		if missing := lostWords(likened(t, md), words); missing != "" {
 			t.Errorf("rich %s: lost from %.80q", rich, missing)
 		}
 	}
 }
 
-// comparable is what of a source must be found as it is: not where the source
+// likened is what of a source must be found as it is: not where the source
 // writes characters by their names, or boxes.
-func comparable(t *testing.T, md string) string {
+func likened(t *testing.T, md string) string {
 	t.Helper()
 	md = strip(md)
 	tree := render.Parse(md)

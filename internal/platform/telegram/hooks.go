@@ -95,7 +95,7 @@ func (h *Hooks) Run(ctx context.Context) error {
 	close(ended)
 	wg.Wait()
 	if errors.Is(err, http.ErrServerClosed) || ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // we end
 	}
 	return fmt.Errorf("listen for webhooks on %s: %w", h.addr, err)
 }

@@ -54,7 +54,7 @@ func (a *Adapter) Inspect(ctx context.Context, q Inquiry) []Finding {
 	}
 	i.good("", fmt.Sprintf("@%s is reachable %s", me.Username, a.wire.way()))
 	i.clock()
-	i.settings(ctx, me)
+	i.settings(me)
 	i.profile(ctx)
 	i.commands(ctx, q.Alone)
 	if free := i.delivery(ctx, q.Alone); free && q.Alone {
@@ -106,7 +106,7 @@ func (i *inspection) clock() {
 }
 
 // settings are those that only BotFather changes.
-func (i *inspection) settings(ctx context.Context, me user) {
+func (i *inspection) settings(me user) {
 	if me.Joins {
 		i.good("groups", "it can be added to groups")
 	} else {

@@ -100,7 +100,7 @@ func inStorm(t *testing.T, cfg Config, f func(s *storm)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &storm{t: t, db: db, srv: srv, cfg: cfg, said: map[int64][]string{}, rand: rand.New(rand.NewPCG(3, 4))} //nolint:gosec // the same every time
+		s := &storm{t: t, db: db, srv: srv, cfg: cfg, said: map[int64][]string{}, rand: rand.New(rand.NewPCG(3, 4))}
 		s.begin()
 		f(s)
 		s.kill()
@@ -164,7 +164,7 @@ func (s *storm) turn(chatID int64) chat.Turn {
 // run plays a turn of that length.
 func (s *storm) run(t chat.Turn, length time.Duration) {
 	s.mu.Lock()
-	r := rand.New(rand.NewPCG(s.rand.Uint64(), 1)) //nolint:gosec // the same every time
+	r := rand.New(rand.NewPCG(s.rand.Uint64(), 1))
 	s.mu.Unlock()
 	l := s.voice.Begin(t, chat.Look{Lang: "en", Agent: "demo", Verbosity: chat.VerbosityAll})
 	l.Event(chat.Event{Kind: chat.EventSent})

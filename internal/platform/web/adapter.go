@@ -144,6 +144,7 @@ func (a *Adapter) Send(ctx context.Context, o chat.Out) (chat.Ref, error) {
 	case chat.OpRemove:
 		a.board.set(o.Place.Chat, api.Event{Kind: api.EventRemove, ID: o.Target.ID})
 		return o.Target, nil
+	case chat.OpTopic: // there are none
 	}
 	return chat.Ref{}, chat.E(chat.GiveUp, "unknown operation "+string(o.Op), nil)
 }
@@ -172,6 +173,7 @@ func (a *Adapter) Signal(_ context.Context, to chat.Place, ref chat.Ref, s chat.
 		a.board.typing(to.Chat)
 	case chat.SignalReact:
 		a.board.set(to.Chat, api.Event{Kind: api.EventMark, ID: api.MineID(ref.ID), Emoji: s.Emoji})
+	case chat.SignalTitle: // there are no topics
 	}
 	return nil
 }

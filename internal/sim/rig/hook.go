@@ -17,7 +17,7 @@ func Webhook(tb testing.TB) (env []string, address string) {
 	tb.Helper()
 	const first, many, tries = 20000, 10000, 100
 	for range tries {
-		addr := fmt.Sprintf("127.0.0.1:%d", first+rand.N(many)) //nolint:gosec // no secret
+		addr := fmt.Sprintf("127.0.0.1:%d", first+rand.N(many))
 		l, err := net.Listen("tcp", addr)
 		if err != nil {
 			continue

@@ -50,7 +50,7 @@ func (a *rough) fails(id json.RawMessage, session string, act workertest.Act) bo
 
 // tame does what any agent does; false when the act is none of that.
 func (a *rough) tame(ctx context.Context, session string, act workertest.Act) bool {
-	switch act { //nolint:exhaustive // the others are elsewhere
+	switch act {
 	case workertest.Remember:
 		a.keep(session)
 		a.say(session, "kept")

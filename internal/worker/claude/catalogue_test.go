@@ -61,16 +61,16 @@ func TestSessionsOfAVeryLongPathAreListed(t *testing.T) {
 func TestSessionsOfALinkedWorkspaceAreThoseOfWhatItLinksTo(t *testing.T) {
 	t.Parallel()
 	base, root := t.TempDir(), t.TempDir()
-	real, err := filepath.EvalSymlinks(root)
+	folder, err := filepath.EvalSymlinks(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(real, link); err != nil {
+	if err := os.Symlink(folder, link); err != nil {
 		t.Fatal(err)
 	}
-	told(t, base, notInName.ReplaceAllString(real, "-"), real, "mine")
-	for _, workspace := range []string{real, link} {
+	told(t, base, notInName.ReplaceAllString(folder, "-"), folder, "mine")
+	for _, workspace := range []string{folder, link} {
 		if got := listed(t, base, workspace); len(got) != 1 || got[0] != "mine" {
 			t.Errorf("%s: listed %q", workspace, got)
 		}

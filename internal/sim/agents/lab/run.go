@@ -49,11 +49,11 @@ func WriteRun(t *testing.T, name string, r Run) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.MkdirAll(RunsDir(t), 0o755); err != nil { //nolint:gosec // it is a folder of the source tree
+	if err := os.MkdirAll(RunsDir(t), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(RunsDir(t), name+".json")
-	if err := os.WriteFile(file, append(body, '\n'), 0o644); err != nil { //nolint:gosec // likewise
+	if err := os.WriteFile(file, append(body, '\n'), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
