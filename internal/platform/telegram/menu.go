@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -179,6 +180,9 @@ func (m *menu) sync(ctx context.Context, have map[menuKey][32]byte) (wait time.D
 			if wait = m.failed(ctx, s, err); wait > 0 || ctx.Err() != nil {
 				return wait
 			}
+			if !s.gone(err) {
+				continue // it is still shown, and tried again
+			}
 		}
 		delete(have, s)
 		set++
@@ -211,6 +215,12 @@ func (m *menu) put(ctx context.Context, s menuKey, want []menuEntry, have map[me
 	return changed, nil
 }
 
+// gone reports whether the chat of a menu is not there for the bot.
+func (s menuKey) gone(err error) bool {
+	var r *refusal
+	return s.scope.Chat != "" && errors.As(err, &r) && (r.Status == http.StatusBadRequest || r.Status == http.StatusForbidden)
+}
+
 // failed notes what went wrong with one menu and returns how long the service
 // asked to wait.
 func (m *menu) failed(ctx context.Context, s menuKey, err error) time.Duration {
@@ -218,7 +228,7 @@ func (m *menu) failed(ctx context.Context, s menuKey, err error) time.Duration {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return 0
-	case s.scope.Chat != "" && errors.As(err, &r) && (r.Status == 400 || r.Status == 403):
+	case s.gone(err):
 		// A person who never wrote, or is not in that group.
 		m.mu.Lock()
 		m.missing[s.scope.Chat] = true

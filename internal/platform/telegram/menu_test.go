@@ -68,6 +68,32 @@ func TestMenusFollowRolesByScopeAndLanguage(t *testing.T) {
 	}
 }
 
+func TestAMenuThatCouldNotBeTakenAwayIsTakenAwayLater(t *testing.T) {
+	t.Parallel()
+	var w wishes
+	all, hers := oneMenu(Scope{Kind: ScopeDefault}, "help"), oneMenu(Scope{Kind: ScopeChat, Chat: "11"}, "rules")
+	w.set(all, hers)
+	a, srv, log := strict(t, Config{Menus: w.get})
+	start(t, a, newInbox())
+	shows := func(lang string, want ...string) bool {
+		return srv.Wait(patience, func() bool { return slices.Equal(srv.Menu(testToken, "chat 11", lang), want) })
+	}
+	if !shows("", "rules") || !shows("zh", "rules") {
+		t.Fatalf("no menu\n%s", log)
+	}
+	cut := srv.Fail(fakebot.Fault{Kind: fakebot.Drop, Method: "deleteMyCommands"})
+	w.set(all) // the role is lost
+	a.RefreshMenus()
+	if !srv.Wait(patience, func() bool { return srv.Used(cut) >= 2 && strings.Count(log.String(), "menu not updated") >= 2 }) {
+		t.Fatalf("not tried\n%s", log)
+	}
+	srv.Heal()
+	a.RefreshMenus()
+	if !shows("") || !shows("zh") {
+		t.Errorf("left: %v\n%s", srv.Scopes(testToken), log)
+	}
+}
+
 func TestTheMenuOfAPersonIsSetOnceTheyHaveWritten(t *testing.T) {
 	t.Parallel()
 	const late = 4711
