@@ -140,8 +140,11 @@ type History interface {
 	LastTurn(ctx context.Context, session int64) (chat.Turn, error)
 }
 
-// Places keeps the names of topics.
+// Places keeps the names of topics, and knows whose messages are.
 type Places interface {
+	// Owner returns the place that a message of ours was sent for;
+	// chat.Missing.
+	Owner(ctx context.Context, account, chatID, msg string) (chat.Place, error)
 	// Named notes that a topic has its name.
 	Named(ctx context.Context, place int64, title string) error
 }

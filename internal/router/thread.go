@@ -65,7 +65,7 @@ func (k *intake) pieces(ctx context.Context, rows []chat.Inbound) (ps []chat.Pie
 		}
 		p := piece(in)
 		if in.Source.Kind == chat.SourceOwn {
-			known, err := k.fresh(ctx, th)
+			known, err := k.fresh(ctx, in, th)
 			if err != nil {
 				return nil, to, err
 			}
@@ -79,10 +79,11 @@ func (k *intake) pieces(ctx context.Context, rows []chat.Inbound) (ps []chat.Pie
 }
 
 // fresh reports whether an agent needs no copy of its own message that is
-// replied to: it is part of its last answer, or none of its at all.
-func (k *intake) fresh(ctx context.Context, th thread) (bool, error) {
+// replied to: it is part of its last answer, or no agent's at all.
+func (k *intake) fresh(ctx context.Context, in chat.Inbound, th thread) (bool, error) {
 	if th.turn.ID == 0 {
-		return true, nil
+		answer, err := k.answered(ctx, in)
+		return !answer, err
 	}
 	if th.lost {
 		return false, nil
@@ -92,6 +93,22 @@ func (k *intake) fresh(ctx context.Context, th thread) (bool, error) {
 		return false, fmt.Errorf("read last turn: %w", err)
 	}
 	return last.ID == th.turn.ID, nil
+}
+
+// answered reports whether in replies to an answer, for whomever that was.
+func (k *intake) answered(ctx context.Context, in chat.Inbound) (bool, error) {
+	of, err := k.desk.Places.Owner(ctx, in.Place.Account, in.Place.Chat, in.Reply.ID)
+	if err == nil {
+		_, err = k.desk.History.TurnOfMessage(ctx, of.ID, in.Reply.ID)
+	}
+	switch chat.CodeOf(err) {
+	case chat.CodeNone:
+		return true, nil
+	case chat.Missing:
+		return false, nil
+	default:
+		return false, fmt.Errorf("find the answer that is replied to: %w", err)
+	}
 }
 
 // replaced tells that the session of the answer that was replied to is gone.

@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -141,6 +142,34 @@ func TestOwnWordsAreRepeatedOnlyWhereTheAgentMayNotKnowThem(t *testing.T) {
 			if !strings.Contains(ps[i], "an earlier message of yours") || !strings.Contains(ps[i], "> "+words) {
 				t.Errorf("prompt %q", ps[i])
 			}
+		}
+	})
+}
+
+func TestAnAnswerToSomebodyElseIsRepeatedForTheAgent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		_, err := h.db.People().Grant(t.Context(), chat.Grant{Account: "bot", Chat: team.Chat, Person: bob.ID, Role: chat.RoleMember, By: "test"})
+		must(t, err)
+		must(t, h.db.Places().SetRoom(t.Context(), "bot", team.Chat, chat.Room{Sharing: chat.SharingPerson}, "test"))
+		h.say("one", in(team))
+		synctest.Wait()
+		answer := chat.Ref{ID: fmt.Sprintf("b%d", h.voice.n)}
+		h.say("/whoami", in(team))
+		synctest.Wait()
+		notice := chat.Ref{ID: fmt.Sprintf("b%d", h.voice.n)}
+		reply := func(text string, to chat.Ref) {
+			h.say(text, in(team), from(bob), func(m *chat.Message) {
+				m.Reply, m.Quote, m.Source = to, "words of the bot", chat.Source{Kind: chat.SourceOwn}
+			})
+			synctest.Wait()
+		}
+		reply("is that so?", answer)
+		reply("who is that?", notice)
+		ps := h.runner.prompts()
+		if len(ps) != 3 || !strings.Contains(ps[1], "> words of the bot") || strings.Contains(ps[2], "words of the bot") {
+			t.Errorf("prompts %q", ps)
 		}
 	})
 }
