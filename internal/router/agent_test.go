@@ -248,9 +248,9 @@ func TestOtherWordsTakeThePlaceOfWhatRuns(t *testing.T) {
 		h.say("/instead too late")
 		answer <- chat.E(chat.Conflict, "", nil)
 		synctest.Wait()
-		h.told("could not take this")
+		h.told("will not be run later", "too late")
 		h.runner.end(run.ID, chat.TurnSucceeded)
-		h.prompts("work", "too late")
+		h.prompts("work") // after the work they would mean something else
 		if want := "to the left|too late"; strings.Join(got, "|") != want {
 			t.Errorf("replaced by %q", got)
 		}

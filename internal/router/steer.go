@@ -57,16 +57,16 @@ func (d *desk) called(agent string) string {
 // Steer queues a turn and gives its words to the one that runs.
 func (d *desk) Steer(ctx context.Context, r command.Request) (int64, command.Steering, error) {
 	o := ordered(r)
-	o.steered = r.Session != 0 && d.Takes(r.Session)
-	t, err := d.queue(ctx, o)
-	if err != nil || t.ID == 0 { // made before, and dealt with then
-		return t.Session, command.SteerTried, err
-	}
 	put, can := d.runner.Steer, command.Agent.Steers
 	if r.Instead {
 		put, can = d.runner.Replace, command.Agent.Replaces
 	}
-	said, err := giver{d}.give(ctx, t, put, can)
+	o.steered = r.Session != 0 && giver{d}.able(r.Session, can)
+	t, err := d.queue(ctx, o)
+	if err != nil || t.ID == 0 { // made before, and dealt with then
+		return t.Session, command.SteerTried, err
+	}
+	said, err := giver{d}.give(ctx, t, way{put, can, r.Instead})
 	if chat.CodeOf(err) == chat.Conflict { // it runs already
 		return t.Session, command.SteerIdle, nil
 	}
@@ -76,13 +76,18 @@ func (d *desk) Steer(ctx context.Context, r command.Request) (int64, command.Ste
 // Give gives the words of a queued turn to the one that runs in its session.
 // What becomes of them is told when it is known, which may take long.
 func (d *desk) Give(ctx context.Context, t chat.Turn) (command.Steering, error) {
-	return giver{d}.give(ctx, t, d.runner.Steer, command.Agent.Steers)
+	return giver{d}.give(ctx, t, way{put: d.runner.Steer, can: command.Agent.Steers})
 }
 
-// give is Give by one of the two ways in, for agents that have it.
-func (d giver) give(
-	ctx context.Context, t chat.Turn, put func(context.Context, int64, chat.Input) error, can func(command.Agent) bool,
-) (command.Steering, error) {
+// way is one of the two ways in.
+type way struct {
+	put     func(ctx context.Context, turn int64, in chat.Input) error
+	can     func(command.Agent) bool
+	instead bool // the words mean nothing but in place of what runs
+}
+
+// give is Give by one of the ways in, for agents that have it.
+func (d giver) give(ctx context.Context, t chat.Turn, w way) (command.Steering, error) {
 	into, err := d.Turns.Active(ctx, t.Session)
 	switch {
 	case chat.CodeOf(err) == chat.Missing:
@@ -94,29 +99,53 @@ func (d giver) give(
 	switch {
 	case err != nil:
 		return command.SteerIdle, fmt.Errorf("read session: %w", err)
-	case !d.can(s.Agent, can):
+	}
+	lang := d.lang(chat.Conversation{}, t.By)
+	g := gift{t, into.ID, d.called(s.Agent), lang, w.instead}
+	if !d.can(s.Agent, w.can) {
+		if w.instead {
+			return command.SteerTried, d.unwanted(ctx, g)
+		}
 		return command.SteerCannot, nil
 	}
 	if err := d.Control.Offer(ctx, t.ID); err != nil {
 		return command.SteerIdle, fmt.Errorf("offer turn %d: %w", t.ID, err)
 	}
-	lang := d.lang(chat.Conversation{}, t.By)
 	d.wg.Go(func() {
 		in, err := d.ready(ctx, t, s.Workspace, lang)
 		if err == nil {
-			err = put(ctx, into.ID, in)
+			err = w.put(ctx, into.ID, in)
 		}
-		d.given(context.WithoutCancel(ctx), gift{t, into.ID, d.called(s.Agent), lang}, err)
+		d.given(context.WithoutCancel(ctx), g, err)
 	})
 	return command.SteerTried, nil
 }
 
 // gift is words on their way to a running turn.
 type gift struct {
-	turn  chat.Turn
-	into  int64
-	agent string // its name for people
-	lang  string
+	turn    chat.Turn
+	into    int64
+	agent   string // its name for people
+	lang    string
+	instead bool // as of way
+}
+
+// unwanted withdraws words that were to take the place of what ran and did not:
+// later they would mean something else.
+func (d *desk) unwanted(ctx context.Context, g gift) error {
+	text := i18n.T(g.lang, "router.instead_late", "agent", g.agent, "text", title(g.turn.Input))
+	outs := d.voice.Compose(g.turn.Place, 0, fmt.Sprintf("instead/%d", g.turn.ID), chat.OutNotice, chat.Reply{
+		Kind: chat.ReplyNotice, ReplyTo: g.turn.ReplyTo, Markdown: text,
+	})
+	if err := d.Control.Withdraw(ctx, g.turn.ID, outs); err != nil {
+		if chat.CodeOf(err) == chat.Conflict { // taken back meanwhile
+			return nil
+		}
+		return fmt.Errorf("withdraw turn %d: %w", g.turn.ID, err)
+	}
+	d.voice.Wake(g.turn.Place)
+	d.lanes.Wake(g.turn.Session)
+	return nil
 }
 
 // given writes down what became of a gift, and tells it.
@@ -135,6 +164,12 @@ func (d *desk) given(ctx context.Context, g gift, failure error) {
 		return
 	}
 	d.cfg.Log.InfoContext(ctx, "turn took no words", "turn", g.turn.ID, "into", g.into, "err", failure)
+	if g.instead {
+		if err := d.unwanted(ctx, g); err != nil { // it stays held, and is asked about
+			d.cfg.Log.WarnContext(ctx, "words that nothing took are not withdrawn", "turn", g.turn.ID, "err", err)
+		}
+		return
+	}
 	if err := d.Control.Return(ctx, g.turn.ID); err != nil {
 		if chat.CodeOf(err) != chat.Conflict { // taken back meanwhile
 			d.cfg.Log.WarnContext(ctx, "turn not returned to the queue", "turn", g.turn.ID, "err", err)
