@@ -56,8 +56,9 @@ type Places interface {
 	// Ensure finds or makes the row of a place and returns it with its
 	// conversation.
 	Ensure(ctx context.Context, p chat.Place) (chat.Place, int64, error)
-	// Where returns the place of a stored message of a person, of which only the
-	// chat is known; chat.Missing when there is none.
+	// Where returns the place in which a message of a person was stored first, by
+	// itself or by an edit; only its chat is known. chat.Missing when there is
+	// none.
 	Where(ctx context.Context, account, chatID, msg string) (chat.Place, error)
 }
 

@@ -30,7 +30,7 @@ func (g *Gate) note(ctx context.Context, m chat.Message) error {
 
 // seat says whose conversation an event of a group belongs to, and whether the
 // group is set so that it is for the bot. A button belongs to the conversation
-// of its message, whoever presses it.
+// of its message, whoever presses it, and so does the edit of a message.
 func (g *Gate) seat(ctx context.Context, m chat.Message) (_ chat.Message, meant bool, err error) {
 	switch {
 	case m.Place.Direct:
@@ -46,17 +46,30 @@ func (g *Gate) seat(ctx context.Context, m chat.Message) (_ chat.Message, meant 
 	if room.Sharing == chat.SharingPerson {
 		m.Place.Person = m.Sender.ID
 	}
-	if m.Kind == chat.KindClick {
-		owner, err := g.Rooms.Owner(ctx, m.Place.Account, m.Place.Chat, m.Ref.ID)
-		switch chat.CodeOf(err) {
-		case chat.CodeNone:
-			m.Place.Person = owner.Person
-		case chat.Missing: // its receipt is not stored yet, or it is no message of ours
-		default:
-			return m, false, fmt.Errorf("find the message of a button: %w", err)
-		}
+	m.Place.Person, err = g.person(ctx, m)
+	return m, room.Hears(m), err
+}
+
+// person is whose conversation an event is about: that of the message which it
+// is about, however the chat is set by now.
+func (g *Gate) person(ctx context.Context, m chat.Message) (string, error) {
+	find := g.Places.Where
+	switch m.Kind {
+	case chat.KindClick:
+		find = g.Rooms.Owner
+	case chat.KindEdit, chat.KindRecall:
+	default:
+		return m.Place.Person, nil
 	}
-	return m, room.Hears(m), nil
+	of, err := find(ctx, m.Place.Account, m.Place.Chat, m.Ref.ID)
+	switch chat.CodeOf(err) {
+	case chat.CodeNone:
+		return of.Person, nil
+	case chat.Missing: // it was not for the bot, or is not stored yet
+		return m.Place.Person, nil
+	default:
+		return "", fmt.Errorf("find the message that an event is about: %w", err)
+	}
 }
 
 // hidden answers a person who writes as the group itself: who that is cannot be

@@ -25,8 +25,10 @@ func (c changes) edit(ctx context.Context, in chat.Inbound) error {
 	}
 	before := slices.DeleteFunc(all, func(v chat.Inbound) bool { return v.ID >= in.ID })
 	switch {
-	case len(before) == 0 && !in.Place.Direct:
+	case len(before) == 0 && !in.Place.Direct && in.Addressed:
 		return c.intake.text(ctx, in) // only now it was for the bot
+	case len(before) == 0 && !in.Place.Direct: // talk of which the bot knew nothing: a better word makes it no request
+		return c.end.settle(ctx, in, chat.InboundDone, chat.CodeNone)
 	case len(before) > 0 && same(newest(before).Message, in.Message):
 		return c.end.settle(ctx, in, chat.InboundDone, chat.CodeNone)
 	}
@@ -88,6 +90,9 @@ func (c changes) recall(ctx context.Context, in chat.Inbound) error {
 		c.left(ctx, turn)
 		return c.end.settle(ctx, in, chat.InboundDone, chat.CodeNone)
 	case chat.Missing:
+		if in.Kind == chat.KindGesture { // a sign on what runs, or ran, means nothing
+			return c.end.settle(ctx, in, chat.InboundDone, chat.CodeNone)
+		}
 		return c.late(ctx, in, "recall_late")
 	default:
 		return fmt.Errorf("recall message: %w", err)

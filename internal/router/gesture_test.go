@@ -93,6 +93,7 @@ func TestGesturesOfOthersAndOnOtherMessagesMeanNothing(t *testing.T) {
 		h.gesture(m, chat.GestureNow, from(bob))
 		h.gesture(m, chat.GestureRemove, from(bob))
 		h.gesture(running, chat.GestureNow)
+		h.gesture(running, chat.GestureRemove)
 		h.gesture(chat.Message{Ref: chat.Ref{ID: "nobody's"}}, chat.GestureRemove)
 		synctest.Wait()
 		if len(given()) != 0 || len(h.voice.texts()) != before {
@@ -195,6 +196,50 @@ func TestAGroupMessageThatNamesTheBotAfterwardsIsTaken(t *testing.T) {
 			t.Errorf("prompts %q", ps)
 		}
 	})
+}
+
+func TestAnEditOfOldTalkStartsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, nil)
+		must(t, h.db.Places().SetRoom(t.Context(), "bot", team.Chat, chat.Room{Listen: chat.ListenAll}, "test"))
+		h.say("the old talk", in(team), func(e *chat.Message) { e.Kind, e.Ref, e.Addressed = chat.KindEdit, chat.Ref{ID: "77"}, false })
+		synctest.Wait()
+		h.prompts()
+		if n := h.unrouted(); n != 0 {
+			t.Errorf("%d messages are left", n)
+		}
+	})
+}
+
+func TestAnEditAfterAChangeOfSharingRunsNothingAgain(t *testing.T) {
+	t.Parallel()
+	for name, kind := range map[string]chat.MessageKind{"a message": chat.KindText, "an edit that was one": chat.KindEdit} {
+		for _, first := range []chat.Sharing{chat.SharingShared, chat.SharingPerson} {
+			t.Run(name+" "+string(first), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					h := open(t, nil)
+					share := func(s chat.Sharing) {
+						must(t, h.db.Places().SetRoom(t.Context(), "bot", team.Chat, chat.Room{Sharing: s}, "test"))
+					}
+					share(first)
+					h.say("fix it", in(team), func(m *chat.Message) { m.Kind, m.Ref = kind, chat.Ref{ID: "77"} })
+					synctest.Wait()
+					if first == chat.SharingShared {
+						share(chat.SharingPerson)
+					} else {
+						share(chat.SharingShared)
+					}
+					h.say("fix it, please", in(team), func(m *chat.Message) { m.Kind, m.Ref = chat.KindEdit, chat.Ref{ID: "77"} })
+					synctest.Wait()
+					if ps := h.runner.prompts(); len(ps) != 1 {
+						t.Errorf("prompts %q", ps)
+					}
+				})
+			})
+		}
+	}
 }
 
 // fetcher prepares inputs as the inbox does.

@@ -203,7 +203,7 @@ func ensure(ctx context.Context, t *tx, p chat.Place) (known, error) {
 func (v Places) Where(ctx context.Context, account, chatID, msg string) (p chat.Place, err error) {
 	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
 		p, err = first(ctx, h, scanPlace, `SELECT `+placeCols+` FROM place p JOIN inbound i ON i.place = p.id
-WHERE p.account = ? AND p.chat = ? AND i.msg = ? AND i.kind = 'text' ORDER BY i.id DESC LIMIT 1`, account, chatID, msg)
+WHERE p.account = ? AND p.chat = ? AND i.msg = ? AND i.kind IN ('text', 'edit') ORDER BY i.id LIMIT 1`, account, chatID, msg)
 		return err
 	})
 	return p, err
