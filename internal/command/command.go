@@ -109,6 +109,7 @@ type spec struct {
 	verb  string // what its buttons' data begins with; empty = no button
 	least chat.Role
 	quiet bool // a button or an alias only: not in the help
+	slow  bool // it may take long, changes nothing and may be carried out beside others
 	run   func(ctx context.Context, s *Set, c Call) (Result, error)
 }
 
@@ -137,7 +138,7 @@ func table() []spec {
 		{name: "plan", least: chat.RoleMember, run: plan},
 		{name: "compact", verb: "compact", least: chat.RoleMember, run: compact},
 		{name: "workspace", verb: "ws", least: chat.RoleMember, run: workspace},
-		{name: "file", verb: "file", least: chat.RoleMember, run: file},
+		{name: "file", verb: "file", least: chat.RoleMember, slow: true, run: file},
 		{name: "topic", least: chat.RoleMember, run: topic},
 		{name: "listen", verb: "listen", least: chat.RoleViewer, run: listening().run},
 		{name: "sharing", verb: "sharing", least: chat.RoleViewer, run: sharing().run},
@@ -204,6 +205,13 @@ func (s *Set) find(name string) (spec, bool) {
 func (s *Set) Has(name string) bool {
 	_, ok := s.find(name)
 	return ok
+}
+
+// Slow reports whether a command may take long. It may be carried out beside
+// others, and again.
+func (s *Set) Slow(name string) bool {
+	x, ok := s.find(name)
+	return ok && x.slow
 }
 
 // Run carries out c and returns what to say about it. An error has a code

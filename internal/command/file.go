@@ -13,7 +13,8 @@ import (
 const mostTaps = 16
 
 // file is /file get path, /file ls [folder] and the buttons of a listing: files
-// of the conversation's workspace. It needs no agent, and may be asked again.
+// of the conversation's workspace. It needs no agent, may be asked again, and
+// may take as long as git and the disk do.
 func file(ctx context.Context, s *Set, c Call) (Result, error) {
 	if s.Files == nil {
 		return c.say("file_off"), nil

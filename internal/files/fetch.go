@@ -57,7 +57,7 @@ func (b *Box) Fetch(ctx context.Context, workspace, asked, lang string, limit in
 	}
 	defer file.Close()
 	r, err := b.reply(cleanName(name), kindOf(head), show(filepath.Dir(f.rel)), lang, limit, func(w io.Writer) error {
-		_, err := io.Copy(w, file)
+		_, err := io.Copy(w, until{ctx, file})
 		return err
 	})
 	if chat.CodeOf(err) == chat.Full { // it has grown
@@ -65,6 +65,19 @@ func (b *Box) Fetch(ctx context.Context, workspace, asked, lang string, limit in
 	}
 	r.Silent = false
 	return r, err
+}
+
+// until is a reader that ends with a context.
+type until struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u until) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, fmt.Errorf("read a file: %w", err)
+	}
+	return u.r.Read(p)
 }
 
 // notFound says why a path was not found.

@@ -49,6 +49,7 @@ type setup struct {
 	idle     bool // the router is not started
 	access   receive.Access
 	incoming router.Incoming
+	files    command.Files
 	inbox    func(router.Inbox) router.Inbox
 	turns    func(router.Turns) router.Turns
 }
@@ -86,7 +87,7 @@ func open(t *testing.T, change func(*setup)) *house {
 			Places: db.Places(), Rooms: db.Places(),
 		},
 		Runner: h.runner, Workers: h.workers, Agents: h.agents, Clicks: clicks, Board: h.board,
-		Voice: h.voice, Signals: h.signals, Titles: h.signals, Incoming: s.incoming,
+		Voice: h.voice, Signals: h.signals, Titles: h.signals, Incoming: s.incoming, Files: s.files,
 	}, s.cfg)
 	must(t, err)
 	if s.access == nil {

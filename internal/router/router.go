@@ -136,7 +136,7 @@ type Router struct {
 	changes changes
 	buttons buttons
 	old     old
-	trouble trouble
+	trouble *trouble
 	wake    chan struct{}
 }
 
@@ -172,15 +172,17 @@ func New(ctx context.Context, d Deps, cfg Config) (*Router, error) {
 		return nil, err
 	}
 	end := &ender{inbox: d.Ledger.Inbox, voice: d.Voice, desk: k}
+	bad := &trouble{end: end, log: cfg.Log, failed: map[int64]failure{}}
 	take := &intake{
-		desk: k, end: end, set: set, answers: answers{desk: k, end: end},
+		aside: newAside(bad, &k.wg),
+		desk:  k, end: end, set: set, answers: answers{desk: k, end: end},
 		bursts: bursts{window: cfg.Burst, album: cfg.Album},
 	}
 	ages := old{age: cfg.Age, inbox: d.Ledger.Inbox, desk: k, end: end, intake: take}
 	return &Router{
 		desk: k, end: end, intake: take, old: ages, changes: changes{desk: k, end: end, intake: take},
 		buttons: buttons{clicks: d.Clicks, end: end, intake: take, old: ages, changes: changes{desk: k, end: end, intake: take}},
-		trouble: trouble{end: end, log: cfg.Log, failed: map[int64]failure{}}, wake: make(chan struct{}, 1),
+		trouble: bad, wake: make(chan struct{}, 1),
 	}, nil
 }
 
@@ -248,6 +250,7 @@ func (r *Router) pass(ctx context.Context) (next time.Time, ok bool) {
 	ok = len(r.flush(ctx, bursts.due(time.Now()))) == 0
 	left := map[int64]bool{} // conversations that have to wait: order is kept
 	for {
+		busy := r.intake.aside.now() // before the rows are read: who is not in it has ended, or was never in
 		rows, err := r.desk.Inbox.Unrouted(ctx, batch)
 		if err != nil {
 			r.trouble.complain(ctx, "messages not readable", 0, err)
@@ -255,7 +258,7 @@ func (r *Router) pass(ctx context.Context) (next time.Time, ok bool) {
 		}
 		fresh := rows[:0:0]
 		for _, in := range rows {
-			if !left[in.Conversation] && !bursts.holds(in.ID) {
+			if !left[in.Conversation] && !bursts.holds(in.ID) && !busy[in.ID] {
 				fresh = append(fresh, in)
 			}
 		}

@@ -19,6 +19,7 @@ type intake struct {
 	set     *command.Set
 	answers answers
 	bursts  bursts
+	aside   *aside
 	ready   []*burst // complete, their turns are about to be made
 }
 
@@ -82,24 +83,34 @@ func (k *intake) command(ctx context.Context, in chat.Inbound, name, arg string)
 	}
 	c := command.Call{In: in, Conv: conv, Lang: k.desk.lang(conv, in.Sender), Name: name, Arg: arg}
 	switch {
-	case k.set.Has(name):
-		res, err := k.set.Run(ctx, c)
-		if err != nil {
+	case k.set.Slow(name) && in.State == chat.InboundNew: // only what is new is found again after a crash
+		if err := k.aside.start(ctx, in, func() error { return k.carry(ctx, c) }); err != nil {
 			return k.end.refuse(ctx, in, []int64{in.ID}, conv, err)
 		}
-		if err := k.end.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, k.more(ctx, in, res), res.Replies...); err != nil {
-			return err
-		}
-		if res.Wake != 0 {
-			k.desk.lanes.Wake(res.Wake)
-		}
 		return nil
+	case k.set.Has(name):
+		return k.carry(ctx, c)
 	case !in.Role.Covers(chat.RoleMember):
 		return k.end.refuse(ctx, in, []int64{in.ID}, conv, chat.E(chat.Denied, "", nil))
 	case k.set.Passes(c):
 		return k.turn(ctx, &burst{author: authorOf(in), rows: []chat.Inbound{in}, bare: true}, false)
 	}
 	return k.end.settle(ctx, in, chat.InboundDone, chat.CodeNone, k.set.Unknown(c).Replies...)
+}
+
+// carry carries out a command of ours.
+func (k *intake) carry(ctx context.Context, c command.Call) error {
+	res, err := k.set.Run(ctx, c)
+	if err != nil {
+		return k.end.refuse(ctx, c.In, []int64{c.In.ID}, c.Conv, err)
+	}
+	if err := k.end.settleWith(ctx, c.In, []int64{c.In.ID}, chat.InboundDone, chat.CodeNone, k.more(ctx, c.In, res), res.Replies...); err != nil {
+		return err
+	}
+	if res.Wake != 0 {
+		k.desk.lanes.Wake(res.Wake)
+	}
+	return nil
 }
 
 // more is what is committed with the end of a command beside its replies.
