@@ -101,12 +101,14 @@ func (n *run) settle(ctx context.Context, e *ending, usage chat.Usage, tools int
 	parcel{n}.forgets(ctx, *e, usage)
 	outs := n.lastWord(*e, usage, tools)
 	fault.Hit(fault.ResultReceived)
-	written := n.commit(ctx, chat.Ending{
+	written, foreign := n.commit(ctx, chat.Ending{
 		Turn: n.turn.ID, Attempt: n.attempt.ID, State: e.state, Reason: e.reason,
 		NativeID: n.result.native, Usage: usage, Outs: outs, Mode: n.newMode(),
 	})
 	if written {
 		fault.Hit(fault.TurnFinished)
+	}
+	if !foreign {
 		n.voice.Wake(n.turn.Place)
 	} else if n.cfg.Files != nil {
 		n.cfg.Files.Discard(outs)
@@ -119,22 +121,24 @@ const lastTries = 8
 
 // commit writes the end. The result is never given up because the ledger
 // cannot be written: only the end of the daemon ends the tries, after a while.
-func (n *run) commit(ctx context.Context, e chat.Ending) bool {
+// foreign says that another end stands for certain: a try that reported an
+// error may have been written, and what it names is needed then.
+func (n *run) commit(ctx context.Context, e chat.Ending) (written, foreign bool) {
 	for try := 0; ; try++ {
 		err := n.books.Ledger.Finish(ctx, e)
 		switch chat.CodeOf(err) {
 		case chat.CodeNone:
-			return true
+			return true, false
 		case chat.Conflict:
-			n.cfg.Log.WarnContext(ctx, "turn was ended by somebody else", "turn", n.turn.ID, "err", err)
-			return false
+			n.cfg.Log.WarnContext(ctx, "turn was ended by somebody else", "turn", n.turn.ID, "try", try, "err", err)
+			return false, try == 0
 		default:
 			n.cfg.Log.ErrorContext(ctx, "end of the turn not stored yet", "turn", n.turn.ID, "try", try, "err", err)
 		}
 		ending := try >= lastTries && chat.CodeOf(context.Cause(n.ctx)) == chat.Shutdown
 		if ending || n.pause(ctx, try) != nil {
 			n.cfg.Log.ErrorContext(ctx, "end of the turn not stored", "turn", n.turn.ID)
-			return false
+			return false, false
 		}
 	}
 }

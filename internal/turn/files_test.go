@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"cligate/internal/chat"
@@ -231,6 +232,36 @@ func TestFilesOfATurnThatIsNotWrittenLeaveTheSpool(t *testing.T) {
 type taken struct{ turn.Ledger }
 
 func (taken) Finish(context.Context, chat.Ending) error { return chat.E(chat.Conflict, "", nil) }
+
+// unsure is a ledger that writes an end, reports an error, and then finds that
+// the turn has ended.
+type unsure struct {
+	turn.Ledger
+	tries *atomic.Int32
+}
+
+func (u unsure) Finish(ctx context.Context, e chat.Ending) error {
+	err := u.Ledger.Finish(ctx, e)
+	if u.tries.Add(1) == 1 && err == nil {
+		return chat.E(chat.Unavailable, "the disk was slow", nil)
+	}
+	return err
+}
+
+func TestFilesOfAnEndThatWasWrittenAfterAllStayInTheSpool(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h, b := withFiles(t, turn.Config{})
+		var tries atomic.Int32
+		h.books.Ledger = unsure{h.books.Ledger, &tries}
+		h.crash()
+		h.agent.Script(fake.Text("here"), h.put("a.txt", "1"))
+		tn, outs := h.say("send it")
+		h.wantState(tn, chat.TurnSucceeded, "")
+		if tries.Load() < 2 || names(outs) != "a.txt" || b.spooled(t) != 1 {
+			t.Errorf("after %d tries %q is sent, %d files are in the spool", tries.Load(), names(outs), b.spooled(t))
+		}
+	})
+}
 
 func TestFilesOfATurnThatADeathCutOffAreNamedNotSent(t *testing.T) {
 	bubble(t, func(t *testing.T) {
