@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
@@ -125,6 +126,27 @@ type FileRef struct {
 // out another id for it at any time.
 func (f FileRef) Same(g FileRef) bool {
 	return f.ID == g.ID || f.Kind == g.Kind && f.Name == g.Name && f.Size == g.Size && f.Seconds == g.Seconds
+}
+
+// RevisedFiles are the files of a message after an edit. An edit of the words
+// does not mention what came with a reply, and takes nothing away. A file that stays
+// keeps what is known about it.
+func RevisedFiles(old, now []FileRef) []FileRef {
+	if len(now) == 0 {
+		return old
+	}
+	out := slices.Clone(now)
+	for i := range out {
+		if j := slices.IndexFunc(old, out[i].Same); j >= 0 {
+			out[i] = old[j]
+		}
+	}
+	for _, f := range old[min(1, len(old)):] { // what the message itself carried is one file
+		if !slices.ContainsFunc(out, f.Same) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 // InboundState is the life of a stored message. Which end a turn's messages

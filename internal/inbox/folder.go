@@ -97,12 +97,9 @@ func (p *part) keep(f chat.FileRef) (chat.FileRef, error) {
 	name := fileName(f, f.MIME)
 	for n := 1; n < most; n++ {
 		to := numbered(name, n)
-		err := p.day.root.Link(p.name, to)
+		err := take(p.day.root, p.name, to)
 		if errors.Is(err, fs.ErrExist) {
 			continue
-		}
-		if err != nil { // a file system without links
-			err = p.day.root.Rename(p.name, to)
 		}
 		if err != nil {
 			return f, fmt.Errorf("name a file of the inbox: %w", err)
@@ -111,6 +108,32 @@ func (p *part) keep(f chat.FileRef) (chat.FileRef, error) {
 		return f, nil
 	}
 	return f, fmt.Errorf("name a file of the inbox: more than %d are called %s", most, name)
+}
+
+// names is what a folder does with the names in it; an *os.Root.
+type names interface {
+	Link(oldname, newname string) error
+	OpenFile(name string, flag int, perm os.FileMode) (*os.File, error)
+	Rename(oldname, newname string) error
+	Remove(name string) error
+}
+
+// take gives a file a name that no other has, and never the place of another:
+// fs.ErrExist when the name is taken. Where the file system has no links, it
+// may say so before it looks at the name; then the name is reserved first.
+func take(in names, part, to string) error {
+	err := in.Link(part, to)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	reserved, err := in.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(reserved.Close(), in.Rename(part, to)); err != nil {
+		return errors.Join(err, in.Remove(to))
+	}
+	return nil
 }
 
 // drop removes what is left of an attempt.

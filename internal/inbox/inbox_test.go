@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -206,6 +208,47 @@ func TestFilesOfOneNameStayApart(t *testing.T) {
 	slices.Sort(names)
 	if !slices.Equal(names, []string{"a-2.txt", "a-3.txt", "a.txt"}) {
 		t.Errorf("names %v", names)
+	}
+}
+
+// linkless is a folder of a file system without hard links.
+type linkless struct{ *os.Root }
+
+func (linkless) Link(_, to string) error {
+	return &os.LinkError{Op: "link", New: to, Err: syscall.EPERM}
+}
+
+func TestNoFileTakesThePlaceOfAnotherWhereThereAreNoLinks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	write := func(name string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a.txt")
+	write(".part-1")
+	if err := take(linkless{root}, ".part-1", "a.txt"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a name that is taken: %v", err)
+	}
+	if err := take(linkless{root}, ".part-1", "a-2.txt"); err != nil {
+		t.Error(err)
+	}
+	if err := take(linkless{root}, ".part-gone", "b.txt"); err == nil {
+		t.Error("a file that is not there has a name")
+	}
+	for name, want := range map[string]string{"a.txt": "a.txt", "a-2.txt": ".part-1"} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(b) != want {
+			t.Errorf("%s holds %q, %v", name, b, err)
+		}
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 2 {
+		t.Errorf("left are %v", left)
 	}
 }
 

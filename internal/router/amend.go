@@ -92,7 +92,7 @@ func (c changes) steer(ctx context.Context, in chat.Inbound, t chat.Turn, now ch
 	return c.made(ctx, in, wake, rs)
 }
 
-// again makes a turn of the same input with the new words.
+// again makes a turn of the same input with the new words and files.
 func (c changes) again(ctx context.Context, in chat.Inbound, t chat.Turn, all []chat.Inbound) error {
 	conv, err := c.desk.conversation(ctx, in.Conversation)
 	if err != nil {
@@ -101,7 +101,11 @@ func (c changes) again(ctx context.Context, in chat.Inbound, t chat.Turn, all []
 	o := order{in: in, session: t.Session, names: t.ID, input: chat.Input{Pieces: slices.Clone(t.Input.Pieces)}}
 	for i, p := range o.input.Pieces {
 		if p.Inbound == all[0].ID {
-			o.input.Pieces[i].Text = newest(all).Text
+			o.input.Pieces[i].Text = piece(newest(all)).Text
+			for _, v := range all[1:] { // not each mentions every file
+				p.Files = chat.RevisedFiles(p.Files, v.Files)
+			}
+			o.input.Pieces[i].Files = p.Files
 		}
 	}
 	wake, err := c.desk.place(ctx, o)

@@ -33,7 +33,8 @@ func (c changes) edit(ctx context.Context, in chat.Inbound) error {
 		return c.end.settle(ctx, in, chat.InboundDone, chat.CodeNone)
 	}
 	if b, i := c.intake.bursts.with(in.Place.ID, in.Ref.ID); b != nil && b.author == authorOf(in) {
-		b.rows[i].Text = in.Text
+		row := &b.rows[i]
+		row.Text, row.Files, row.Unread = in.Text, chat.RevisedFiles(row.Files, in.Files), in.Unread
 		b.edits = append(b.edits, in.ID)
 		return nil
 	}

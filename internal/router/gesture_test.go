@@ -2,6 +2,7 @@ package router_test
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -182,6 +183,46 @@ func TestAnEditOfARunningTurnCanBeRunAgain(t *testing.T) {
 		if n := h.unrouted(); n != 0 {
 			t.Errorf("%d messages are left", n)
 		}
+	})
+}
+
+func TestAnEditThatReplacesAFileReplacesItWhereverTheMessageIs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := open(t, func(s *setup) { s.cfg.Burst = time.Second })
+		file := func(id string, size int64) []chat.FileRef {
+			return []chat.FileRef{{ID: id, Kind: chat.MediaPhoto, Size: size}}
+		}
+		files := func() (ids []string) {
+			for _, p := range h.turn(h.runner.last().ID).Input.Pieces {
+				for _, f := range p.Files {
+					ids = append(ids, f.ID)
+				}
+			}
+			return ids
+		}
+		edit := func(m chat.Message, text, id string, size int64) {
+			h.say(text, func(e *chat.Message) { e.Kind, e.Ref, e.Files = chat.KindEdit, m.Ref, file(id, size) })
+		}
+		h.runner.holds("what is it?")
+		m := h.say("what is it?", func(e *chat.Message) { e.Files = file("plum", 1) })
+		edit(m, "what is it?", "pear", 2) // still waiting for companions
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := files(); !slices.Equal(got, []string{"pear"}) {
+			t.Errorf("the turn has %q", got)
+		}
+		edit(m, "what is it?", "apple", 3)
+		edit(m, "and this?", "apple", 3)
+		synctest.Wait()
+		h.click("edit:again:")
+		synctest.Wait()
+		h.runner.end(h.runner.last().ID, chat.TurnSucceeded)
+		synctest.Wait()
+		if got := files(); !slices.Equal(got, []string{"apple"}) {
+			t.Errorf("run again, the turn has %q", got)
+		}
+		h.prompts("what is it?", "and this?")
 	})
 }
 

@@ -20,37 +20,17 @@ func (v Inbox) Revise(ctx context.Context, place int64, msg string, now chat.Mes
 		turn = q.ID
 		for i := range q.Input.Pieces {
 			if p := &q.Input.Pieces[i]; p.Inbound == in {
-				p.Text, p.Files = now.Text, revisedFiles(p.Files, now.Files)
+				p.Text, p.Files = now.Text, chat.RevisedFiles(p.Files, now.Files)
 			}
 		}
 		if err := setInput(ctx, t, q.ID, q.Input); err != nil {
 			return err
 		}
 		return reviseMessage(ctx, t, in, func(m *chat.Message) {
-			m.Text, m.Files = now.Text, revisedFiles(m.Files, now.Files)
+			m.Text, m.Files = now.Text, chat.RevisedFiles(m.Files, now.Files)
 		})
 	})
 	return turn, err
-}
-
-// revisedFiles are the files of a message after an edit. An edit of the words
-// does not mention what came with a reply, and takes nothing away.
-func revisedFiles(old, now []chat.FileRef) []chat.FileRef {
-	if len(now) == 0 {
-		return old
-	}
-	out := slices.Clone(now)
-	for i := range out {
-		if j := slices.IndexFunc(old, out[i].Same); j >= 0 {
-			out[i] = old[j]
-		}
-	}
-	for _, f := range old[min(1, len(old)):] { // what the message itself carried is one file
-		if !slices.ContainsFunc(out, f.Same) {
-			out = append(out, f)
-		}
-	}
-	return out
 }
 
 // Recall is described at router.Inbox.
