@@ -88,6 +88,14 @@ type OutFile struct {
 // Bytes is the size of the file.
 func (f OutFile) Bytes() int64 { return max(f.Size, int64(len(f.Body))) }
 
+// slowest is the rate, in bytes a second, of the slowest uplink that a file is
+// sent over: a small part of what a home or a phone has.
+const slowest = 32 << 10
+
+// Travel is how long the file may be on its way to a service, beside the time
+// that a call without one has.
+func (f OutFile) Travel() time.Duration { return time.Duration(f.Bytes()/slowest) * time.Second }
+
 // FileKind says how a file is shown.
 type FileKind string
 

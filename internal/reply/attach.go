@@ -7,9 +7,6 @@ import (
 )
 
 const (
-	// slowest is the rate, in bytes a second, at which the file of a call may
-	// travel; the time comes on top of a call's limit.
-	slowest = 128 << 10
 	// fileTries is how often the sending of a file is tried of which nobody
 	// learns what became of it. Something on the way may end every call with a
 	// file of that size.
@@ -21,7 +18,7 @@ func (s *sender) timeFor(o chat.Out) time.Duration {
 	if o.Part.File == nil || o.Op != chat.OpPost {
 		return s.cfg.SendTimeout
 	}
-	return s.cfg.SendTimeout + time.Duration(o.Part.File.Bytes()/slowest)*time.Second
+	return s.cfg.SendTimeout + o.Part.File.Travel()
 }
 
 // lighter gives a part with a file its next plainer form: a photo becomes a

@@ -3,6 +3,7 @@ package reply_test
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -154,5 +155,24 @@ func TestLargeFileHasTimeToTravel(t *testing.T) {
 		time.Sleep(6 * time.Minute)
 		synctest.Wait()
 		h.want("a", "plot")
+	})
+}
+
+func TestFileOverASlowUplinkIsSentOnce(t *testing.T) {
+	bubble(t, traits, func(h *house) {
+		var calls atomic.Int32
+		h.tg.Script(func(chat.Out) fake.Outcome {
+			calls.Add(1)
+			return fake.Outcome{Delay: 50 << 20 / (40 << 10) * time.Second}
+		})
+		o := photo("k1", h.place("a", true))
+		o.Part.File.Size = 50 << 20
+		h.enqueue([]chat.Out{o})
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		h.want("a", "plot")
+		if n := calls.Load(); n != 1 {
+			t.Errorf("sent %d times", n)
+		}
 	})
 }

@@ -25,8 +25,6 @@ const (
 	// and a self-hosted one take, the envelope included.
 	maxCloud = 50<<20 - 16<<10
 	maxLocal = 2000<<20 - 16<<10
-	// slowest is the rate, in bytes a second, below which an upload is given up.
-	slowest = 256 << 10
 	// heavy uploads of exactly the same size are handled one after the other by
 	// the service; more than a few at a time are refused for a minute. So we
 	// begin one a second ourselves.

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"cligate/internal/chat"
 	fakebot "cligate/internal/sim/telegram"
@@ -246,5 +247,32 @@ func TestDoubtfulFileOfTheSpoolEndsAsOneCopy(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// watch notes how long each exchange may take.
+type watch struct{ time time.Duration }
+
+// RoundTrip implements http.RoundTripper.
+func (w *watch) RoundTrip(r *http.Request) (*http.Response, error) {
+	if end, ok := r.Context().Deadline(); ok {
+		w.time = time.Until(end)
+	}
+	_ = r.Body.Close()
+	return nil, io.ErrUnexpectedEOF
+}
+
+func TestUploadMayTakeAsLongAsASlowUplinkNeeds(t *testing.T) {
+	t.Parallel()
+	w := newWire(Config{Token: testToken, APIURL: "http://127.0.0.1:1", SendTimeout: time.Second})
+	seen := &watch{}
+	w.client.Transport = seen
+	const size = 50 << 20
+	_, err := w.call(t.Context(), request{method: "sendDocument", file: &upload{
+		field: "document", name: "f.txt", size: size,
+		open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader("")), nil },
+	}})
+	if need := time.Duration(size/(40<<10)) * time.Second; err == nil || seen.time < need || seen.time > 2*need {
+		t.Errorf("it may take %v where it needs %v", seen.time, need)
 	}
 }

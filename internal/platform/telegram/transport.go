@@ -18,6 +18,8 @@ import (
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"cligate/internal/chat"
 )
 
 // maxAnswer bounds what is read of one answer. A full batch of updates is far
@@ -119,7 +121,7 @@ func (w *wire) call(ctx context.Context, r request) (json.RawMessage, error) {
 		limit = w.limit
 	}
 	if r.file != nil {
-		limit += time.Duration(r.file.size/slowest)*time.Second + equalRest
+		limit += chat.OutFile{Size: r.file.size}.Travel() + equalRest
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
