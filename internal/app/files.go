@@ -73,7 +73,7 @@ var (
 
 func (a *App) outgoing(adapters map[string]platform.Adapter) outgoing {
 	return outgoing{files.NewBox(a.spool, gitOf{a.starter}, files.Config{
-		Keep: a.cfg.Files.Keep, Private: []string{a.cfg.DataDir}, Log: a.log,
+		Most: a.cfg.Files.MaxMB * mb, Keep: a.cfg.Files.Keep, Private: []string{a.cfg.DataDir}, Log: a.log,
 	}), adapters}
 }
 

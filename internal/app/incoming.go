@@ -11,9 +11,11 @@ import (
 	"cligate/internal/speech"
 )
 
+// mb is the unit of sizes in the configuration, in bytes.
+const mb = 1 << 20
+
 // openInbox makes the station that keeps what people send beside words.
 func (a *App) openInbox(adapters map[string]platform.Adapter) (*inbox.Keeper, error) {
-	const mb = 1 << 20
 	s := a.cfg.Speech
 	listener, err := speech.New(speech.Config{
 		Command: s.Command, Env: s.Env, URL: s.URL, Key: s.Key, Model: s.Model, Language: s.Language,

@@ -175,6 +175,9 @@ func (c *Config) checkNumbers() []string {
 	if c.WorkersMax < 1 {
 		bad = append(bad, "workers_max: at least 1")
 	}
+	if c.Files.MaxMB < 1 {
+		bad = append(bad, "files.max_mb: at least 1; files.out and files.get turn files off")
+	}
 	if c.Files.Keep < 0 {
 		bad = append(bad, "files.keep: a negative time; 0 = for ever")
 	}

@@ -91,6 +91,9 @@ type Budget struct {
 type Files struct {
 	Out bool `mapstructure:"out"` // agents may send files to their chats
 	Get bool `mapstructure:"get"` // people may fetch files of their workspace
+	// MaxMB is how much one turn sends, in one file or in all, and the largest
+	// file that is fetched, whatever the chat takes.
+	MaxMB int64 `mapstructure:"max_mb"`
 	// Keep is how long the files of earlier turns stay in the workspace, and
 	// those that the web chat has shown in the data directory; 0 = for ever.
 	Keep time.Duration `mapstructure:"keep"`
@@ -254,7 +257,7 @@ func Default() Config {
 		DrainLimit:   30 * time.Second,
 		Sessions:     Sessions{OnLost: "recap"},
 		Approvals:    Approvals{Always: true},
-		Files:        Files{Out: true, Get: true, Keep: 30 * 24 * time.Hour},
+		Files:        Files{Out: true, Get: true, MaxMB: 2000, Keep: 30 * 24 * time.Hour},
 		Display:      Display{Verbosity: 2, Footer: slices.Clone(footerItems), Reactions: true},
 		Inbox:        Inbox{FileMaxMB: 200, TotalMaxMB: 2000, Keep: 30 * 24 * time.Hour},
 		Speech:       Speech{Model: "whisper-1", Timeout: 3 * time.Minute, MaxSizeMB: 25, MaxDuration: 20 * time.Minute},

@@ -31,6 +31,10 @@ import (
 
 // Config are the knobs of a Box.
 type Config struct {
+	// Most is how much one turn sends, in one file or in all of them, in bytes,
+	// and the largest file that a person gets, whatever the chat takes: all of
+	// it lies beside the ledger meanwhile. 0 = mostSent.
+	Most int64
 	// Keep is how long the folders of earlier turns stay; 0 = for ever.
 	Keep time.Duration
 	// Private are folders of which nothing leaves, unless the workspace itself
@@ -51,7 +55,23 @@ func NewBox(s *Spool, git Git, cfg Config) *Box {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Most <= 0 {
+		cfg.Most = mostSent
+	}
 	return &Box{spool: s, git: git, cfg: cfg}
+}
+
+// mostSent is what a turn sends where nothing else is said: as much as the
+// largest file that any of the services takes.
+const mostSent = 2000 << 20
+
+// largest is the largest file that leaves for a chat which takes limit bytes;
+// 0 = any size.
+func (b *Box) largest(limit int64) int64 {
+	if limit <= 0 {
+		return b.cfg.Most
+	}
+	return min(limit, b.cfg.Most)
 }
 
 // seedLength is how much of a session's seed names its folder: enough to keep

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path"
 	"slices"
@@ -37,10 +36,7 @@ func (b *Box) Collect(s chat.Session, turn int64, lang string, limit int64) []ch
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	c := &collection{box: b, root: root, lang: lang, limit: limit, lies: path.Join(folder.Name, at)}
-	if c.limit <= 0 {
-		c.limit = math.MaxInt64 - 1
-	}
+	c := &collection{box: b, root: root, lang: lang, limit: b.largest(limit), left: b.cfg.Most, lies: path.Join(folder.Name, at)}
 	if err != nil {
 		b.cfg.Log.Warn("files of a turn not found", "turn", turn, "err", err)
 		c.refuse("", i18n.T(lang, "files.unreadable"))
@@ -56,7 +52,8 @@ type collection struct {
 	box   *Box
 	root  *os.Root
 	lang  string
-	limit int64
+	limit int64  // of one file, bytes
+	left  int64  // of all that are still to come
 	lies  string // where people find the folder, from the workspace
 	sent  []chat.Reply
 	told  []string // why something is not sent
@@ -135,6 +132,10 @@ func (c *collection) file(name string) {
 		return
 	}
 	defer f.Close()
+	if i, err := f.Stat(); err == nil && i.Size() > c.left {
+		c.refuse(name, i18n.T(c.lang, "files.together", "limit", sized(c.box.cfg.Most)))
+		return
+	}
 	c.spool(cleanName(name), kindOf(head), func(w io.Writer) error {
 		_, err := io.Copy(w, f)
 		return err
@@ -143,8 +144,10 @@ func (c *collection) file(name string) {
 
 // spool stores a body and makes the reply that sends it.
 func (c *collection) spool(name string, kind chat.FileKind, write func(w io.Writer) error) {
-	r, err := c.box.reply(name, kind, c.lies, c.lang, c.limit, write)
+	r, err := c.box.reply(name, kind, c.lies, c.lang, min(c.limit, c.left), write)
 	switch {
+	case chat.CodeOf(err) == chat.Full && c.left < c.limit:
+		c.refuse(name, i18n.T(c.lang, "files.together", "limit", sized(c.box.cfg.Most)))
 	case chat.CodeOf(err) == chat.Full:
 		c.refuse(name, i18n.T(c.lang, "files.too_big", "limit", sized(c.limit)))
 	case errors.Is(err, errNothing):
@@ -154,6 +157,7 @@ func (c *collection) spool(name string, kind chat.FileKind, write func(w io.Writ
 		c.refuse(name, i18n.T(c.lang, "files.unreadable"))
 	default:
 		c.sent = append(c.sent, r)
+		c.left -= r.File.Size
 	}
 }
 

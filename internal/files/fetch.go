@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -48,9 +47,7 @@ func (b *Box) Fetch(ctx context.Context, workspace, asked, lang string, limit in
 	case len(bad) > 0:
 		return told(i18n.T(lang, "files.ignored", "name", shown)), nil
 	}
-	if limit <= 0 {
-		limit = math.MaxInt64 - 1
-	}
+	limit = b.largest(limit)
 	file, head, why := open(root, f.rel, limit, lang)
 	if why != "" {
 		return told(i18n.T(lang, "files.refused", "name", shown, "why", why)), nil

@@ -284,6 +284,50 @@ func TestFileBeyondTheLimitIsToldWithItsPlace(t *testing.T) {
 	}
 }
 
+func TestNoFileAndNoTurnFillsTheDisk(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	d.box = files.NewBox(d.spool, nil, files.Config{Most: 10_000})
+	out := d.begin(7)
+	d.write(out+"/1.bin", strings.Repeat("x", 6000))
+	d.write(out+"/2.bin", strings.Repeat("x", 6000))
+	d.write(out+"/3.bin", strings.Repeat("x", 3000))
+	d.write(out+"/4/noise.bin", string(noise(5000)))
+	d.write(out+"/5.bin", strings.Repeat("x", 1000))
+	names, told := split(d.box.Collect(d.s, 7, "en", 0))
+	if !slices.Equal(names, []string{"1.bin", "3.bin", "5.bin"}) || !strings.Contains(told, "`2.bin`: with the files before it more than 10 kB") ||
+		!strings.Contains(told, "`4.zip`: with the files before it") {
+		t.Errorf("sent %q, told %q", names, told)
+	}
+	if left, _ := os.ReadDir(d.dir); len(left) != 3 {
+		t.Errorf("%d files are in the spool", len(left))
+	}
+
+	// A file without contents can be as large as it likes, also where nothing
+	// is configured and the chat takes any size.
+	d.box = files.NewBox(d.spool, nil, files.Config{})
+	vast := func(path string) {
+		d.write(path, "x")
+		if err := os.Truncate(path, 1<<40); err != nil {
+			t.Fatal(err)
+		}
+	}
+	vast(d.begin(8) + "/vast.img")
+	vast(d.work + "/vast.img")
+	for _, limit := range []int64{0, 1 << 50} {
+		if names, told := split(d.box.Collect(d.s, 8, "en", limit)); len(names) > 0 || !strings.Contains(told, "`vast.img`: 1.1 TB") {
+			t.Errorf("sent %q, told %q", names, told)
+		}
+		r, err := d.box.Fetch(t.Context(), d.work, "vast.img", "en", limit)
+		if err != nil || r.File != nil || !strings.Contains(r.Markdown, "this chat takes") {
+			t.Errorf("fetched %+v, %v", r, err)
+		}
+	}
+	if left, _ := os.ReadDir(d.dir); len(left) != 3 {
+		t.Errorf("%d files are in the spool", len(left))
+	}
+}
+
 func noise(n int) []byte {
 	b := make([]byte, n)
 	x := uint32(1)

@@ -69,8 +69,8 @@ func sized(n int64) string {
 		return fmt.Sprintf("%d B", n)
 	}
 	f := float64(n)
-	for _, u := range []string{"kB", "MB", "GB"} {
-		if f /= unit; f < unit || u == "GB" {
+	for _, u := range []string{"kB", "MB", "GB", "TB"} {
+		if f /= unit; f < unit || u == "TB" {
 			return fmt.Sprintf("%.3g %s", f, u)
 		}
 	}
