@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -18,17 +19,19 @@ func (c Config) Redacted() Config {
 			*s = hidden
 		}
 	}
-	env := func(a *Agent) {
-		out := make([]string, len(a.Env))
-		for i, e := range a.Env {
+	env := func(entries *[]string) {
+		out := make([]string, len(*entries))
+		for i, e := range *entries {
 			name, _, assigned := strings.Cut(e, "=")
 			out[i] = name
 			if assigned {
 				out[i] = name + "=" + hidden
 			}
 		}
-		a.Env = out
+		*entries = out
 	}
+	hide(&c.Speech.Key)
+	env(&c.Speech.Env)
 	hide(&c.Telegram.Token)
 	hide(&c.Telegram.Proxy)
 	hide(&c.Telegram.WebhookSecret)
@@ -52,11 +55,11 @@ func (c Config) Redacted() Config {
 	}
 	c.FeishuApps = apps
 	for _, a := range c.Agents.builtin() {
-		env(a.agent)
+		env(&a.agent.Env)
 	}
 	more := make([]NamedAgent, len(c.Agents.More))
 	for i, a := range c.Agents.More {
-		env(&a.Agent)
+		env(&a.Agent.Env)
 		more[i] = a
 	}
 	c.Agents.More = more
@@ -65,7 +68,7 @@ func (c Config) Redacted() Config {
 
 // Secrets returns the secret values in use, for redaction at the sinks.
 func (c Config) Secrets() []string {
-	out := []string{c.Telegram.Token, c.Telegram.Proxy, c.Telegram.WebhookSecret}
+	out := []string{c.Telegram.Token, c.Telegram.Proxy, c.Telegram.WebhookSecret, c.Speech.Key}
 	for _, b := range c.TelegramBots {
 		out = append(out, b.Token, b.Proxy, b.WebhookSecret)
 	}
@@ -74,18 +77,16 @@ func (c Config) Secrets() []string {
 			out = append(out, *s)
 		}
 	}
-	var agents []Agent
+	env := slices.Clone(c.Speech.Env)
 	for _, a := range c.Agents.builtin() {
-		agents = append(agents, *a.agent)
+		env = append(env, a.agent.Env...)
 	}
 	for _, a := range c.Agents.More {
-		agents = append(agents, a.Agent)
+		env = append(env, a.Env...)
 	}
-	for _, a := range agents {
-		for _, e := range a.Env {
-			if _, v, ok := strings.Cut(e, "="); ok && len(v) >= 8 {
-				out = append(out, v)
-			}
+	for _, e := range env {
+		if _, v, ok := strings.Cut(e, "="); ok && len(v) >= 8 {
+			out = append(out, v)
 		}
 	}
 	kept := out[:0]
