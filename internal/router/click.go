@@ -40,7 +40,17 @@ func (b buttons) press(ctx context.Context, in chat.Inbound) error {
 	if !ok {
 		return b.end.settle(ctx, in, chat.InboundDone, chat.Invalid)
 	}
+	if !own(in) {
+		return b.end.refuse(ctx, in, []int64{in.ID}, chat.Conversation{}, chat.E(chat.Denied, "", nil))
+	}
 	return b.intake.command(ctx, in, name, arg)
+}
+
+// own reports whether whoever pressed a button may act in the conversation
+// that its message belongs to. One that is a person's own in a group is
+// nobody else's, except operators'.
+func own(in chat.Inbound) bool {
+	return in.Place.Person == "" || in.Place.Person == in.Sender.ID || in.Role.Covers(chat.RoleOperator)
 }
 
 // once are the verbs after which no button of the message means anything.
