@@ -126,10 +126,13 @@ func (a *Adapter) hello(ctx context.Context) (user, error) {
 		if err == nil {
 			return me, nil
 		}
-		if ctx.Err() != nil {
-			return user{}, err
+		t, err := a.wire.verdict(ctx, err)
+		switch {
+		case ctx.Err() != nil:
+			return user{}, ctx.Err()
+		case t == troubleNone:
+			continue
 		}
-		t := diagnose(err)
 		a.link.set(ctx, t, err)
 		if t == troubleRejected {
 			return user{}, a.link.rejected(err)

@@ -113,21 +113,13 @@ func (p *poller) failed(ctx context.Context, err error, b *backoff) (pause time.
 	if ctx.Err() != nil {
 		return 0, nil //nolint:nilerr // the end of ctx is no failure
 	}
-	t := diagnose(err)
-	if t == troubleRejected {
-		// One refusal may be a hiccup of the service; two are an answer.
-		if !sleep(ctx, 2*time.Second) {
-			return 0, nil
-		}
-		_, err = p.wire.me(ctx)
-		t = diagnose(err)
-		switch {
-		case ctx.Err() != nil, t == troubleNone:
-			return 0, nil //nolint:nilerr // likewise
-		case t == troubleRejected:
-			p.link.set(ctx, t, err)
-			return 0, p.link.rejected(err)
-		}
+	t, err := p.wire.verdict(ctx, err)
+	switch {
+	case ctx.Err() != nil, t == troubleNone:
+		return 0, nil //nolint:nilerr // likewise
+	case t == troubleRejected:
+		p.link.set(ctx, t, err)
+		return 0, p.link.rejected(err)
 	}
 	if t == troubleWebhook && p.unhook(ctx) {
 		return 0, nil
@@ -165,6 +157,25 @@ func (p *poller) unhook(ctx context.Context) bool {
 	p.removed = time.Now()
 	p.log.InfoContext(ctx, "webhook removed; updates are fetched from now on", "ours", ours(p.ours, i.URL))
 	return true
+}
+
+// secondAsk is the time after which the service is asked again whether it
+// accepts the token.
+const secondAsk = 2 * time.Second
+
+// verdict says what an error of the service means. One refusal of the token may
+// be a hiccup of the service; two are an answer. It returns what was said last:
+// nil, when the token is accepted after all.
+func (w *wire) verdict(ctx context.Context, err error) (trouble, error) {
+	t := diagnose(err)
+	if t != troubleRejected {
+		return t, err
+	}
+	if !sleep(ctx, secondAsk) {
+		return troubleNetwork, ctx.Err()
+	}
+	_, err = w.me(ctx)
+	return diagnose(err), err
 }
 
 // diagnose says what a failed poll means.

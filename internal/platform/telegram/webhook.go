@@ -126,7 +126,15 @@ func (h *hook) run(ctx context.Context, me user, in platform.Inbound) error {
 			sleep(ctx, hookLook)
 			continue
 		}
-		t := diagnose(err)
+		t, last := h.wire.verdict(ctx, err)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case t == troubleNone: // it is the call alone that was refused
+			t = troubleServer
+		default:
+			err = last
+		}
 		h.link.set(ctx, t, err)
 		if t == troubleRejected {
 			return h.link.rejected(err)

@@ -3,6 +3,7 @@ package telegram
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -275,9 +276,10 @@ func TestTheHealthOfAWebhookIsWhatTheServiceSays(t *testing.T) {
 func TestARefusedTokenEndsAWebhookToo(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
+		var met atomic.Bool
 		a, _ := offline(t, Config{Webhook: Webhook{URL: "https://bot.example.org/in", Addr: "127.0.0.1:1", Secret: hookSecret}},
 			func(method string, _ url.Values) (int, string) {
-				if method == "getMe" {
+				if method == "getMe" && met.CompareAndSwap(false, true) {
 					return ok(meJSON)
 				}
 				return no(401, "Unauthorized")
@@ -286,6 +288,50 @@ func TestARefusedTokenEndsAWebhookToo(t *testing.T) {
 			t.Errorf("Run returned %v", err)
 		}
 	})
+}
+
+func TestOneRefusalOfTheTokenIsNotTheEndOfAWebhook(t *testing.T) {
+	t.Parallel()
+	for _, refused := range []string{"getMe", "getWebhookInfo", "setWebhook"} {
+		for _, status := range []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusMisdirectedRequest} {
+			t.Run(fmt.Sprint(refused, status), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					const at = "https://bot.example.org/in"
+					var once, set atomic.Bool
+					a, _ := offline(t, Config{Webhook: Webhook{URL: at, Addr: "127.0.0.1:1", Secret: hookSecret}},
+						func(method string, _ url.Values) (int, string) {
+							switch {
+							case method == refused && once.CompareAndSwap(false, true):
+								return no(status, http.StatusText(status))
+							case method == "getMe":
+								return ok(meJSON)
+							case method == "setWebhook":
+								set.Store(true)
+							case method == "getWebhookInfo" && set.Load():
+								return ok(`{"url":"` + at + `","pending_update_count":0}`)
+							case method == "getWebhookInfo":
+								return ok(`{"url":"","pending_update_count":0}`)
+							}
+							return ok("true")
+						})
+					in := newInbox()
+					stop := start(t, a, in)
+					time.Sleep(time.Minute)
+					synctest.Wait()
+					if h := a.Health(); !h.Connected || !once.Load() {
+						t.Errorf("health %+v", h)
+					}
+					if err := a.hook.take(t.Context(), []byte(textUpdate(5, "here"))); err != nil || !slices.Equal(in.texts(), []string{"here"}) {
+						t.Errorf("a delivery is taken as %q: %v", in.texts(), err)
+					}
+					if err := stop(); err != nil {
+						t.Error(err)
+					}
+				})
+			})
+		}
+	}
 }
 
 func TestAWebhookNeedsASecretAndAnAddressThatTelegramCalls(t *testing.T) {
