@@ -127,6 +127,11 @@ func TestWhoWritesAsTheGroupIsToldOnceWhereTheBotIsAtHome(t *testing.T) {
 		if len(d.voice.said) != c.told || len(d.stored()) != 0 {
 			t.Errorf("%s: told %q, stored %d", name, d.voice.said, len(d.stored()))
 		}
+		ss, err := d.db.People().Strangers(t.Context(), 10)
+		must(t, err)
+		if len(ss) != 0 {
+			t.Errorf("%s: can be let in: %+v", name, ss)
+		}
 	}
 }
 
