@@ -128,11 +128,11 @@ func (a *App) known(ctx context.Context, account string) telegram.Inquiry {
 		a.log.WarnContext(ctx, "groups not known", "account", account, "err", err)
 	}
 	for _, g := range gs {
-		room, err := a.db.Places().Room(ctx, account, g.Chat)
+		set, err := a.db.Places().Room(ctx, account, g.Chat)
 		if err != nil {
 			a.log.WarnContext(ctx, "group not known", "account", account, "err", err)
 		}
-		q.Groups = append(q.Groups, telegram.KnownGroup{Chat: g.Chat, Title: g.Title, All: room.Listen == chat.ListenAll})
+		q.Groups = append(q.Groups, telegram.KnownGroup{Chat: g.Chat, Title: g.Title, All: set.Or(room(a.cfg)).Listen == chat.ListenAll})
 	}
 	return q
 }

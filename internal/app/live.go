@@ -15,6 +15,7 @@ import (
 	"cligate/internal/chat"
 	"cligate/internal/config"
 	"cligate/internal/i18n"
+	"cligate/internal/session"
 	"cligate/internal/web/api"
 	"cligate/internal/worker"
 	"cligate/internal/worker/proc"
@@ -26,8 +27,8 @@ const (
 	liveWords  = "Reply with the single word OK. Use no tools."
 )
 
-// CheckLive has every installed agent answer one short question, in an empty
-// directory of its own: only that shows that its login still holds. It uses the
+// CheckLive has every installed agent that sessions may use answer one short
+// question, in an empty directory of its own: only that shows that its login still holds. It uses the
 // agents' models, and so costs what they cost.
 func CheckLive(ctx context.Context, cfg config.Config) []api.Check {
 	s, err := proc.New(proc.Config{Token: fmt.Sprintf("doctor-live-%d", os.Getpid())})
@@ -39,6 +40,13 @@ func CheckLive(ctx context.Context, cfg config.Config) []api.Check {
 	if err != nil {
 		return []api.Check{{Name: "answers", Detail: err.Error()}}
 	}
+	return answers(ctx, entries)
+}
+
+// answers are those of the installed agents. One that would act without asking
+// anybody, which is not allowed, is not asked either.
+func answers(ctx context.Context, entries []agentEntry) []api.Check {
+	allowed := newAgents(entries).settings()
 	var out []api.Check
 	for _, e := range entries {
 		if e.installed != nil && !e.installed() {
@@ -46,10 +54,13 @@ func CheckLive(ctx context.Context, cfg config.Config) []api.Check {
 		}
 		c := api.Check{Name: "answer of " + e.name}
 		began := time.Now()
-		answer, err := askLive(ctx, e)
-		if c.OK = err == nil; c.OK {
+		answer, err := askLive(ctx, e, allowed)
+		switch c.OK = err == nil; {
+		case c.OK:
 			c.Detail = fmt.Sprintf("%q after %s", chat.Clip(strings.TrimSpace(answer), liveDetail), time.Since(began).Round(time.Millisecond))
-		} else {
+		case chat.CodeOf(err) == chat.Unasked:
+			c.OK, c.Detail = true, "not asked: it acts without asking anybody, and unattended is not set for it"
+		default:
 			c.Detail = unanswered(e, err)
 		}
 		out = append(out, c)
@@ -71,7 +82,7 @@ func unanswered(e agentEntry, err error) string {
 
 // askLive opens a session, asks, and leaves nothing behind but what the agent
 // keeps of its own sessions.
-func askLive(ctx context.Context, e agentEntry) (answer string, err error) {
+func askLive(ctx context.Context, e agentEntry, allowed session.Agents) (answer string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, liveLimit)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "cligate-doctor-")
@@ -80,7 +91,7 @@ func askLive(ctx context.Context, e agentEntry) (answer string, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	d := e.defaults()
-	w, err := e.driver.Open(ctx, worker.Spec{Workspace: dir, Seed: uuid.NewString(), Model: d.Model, Mode: d.Mode, Effort: d.Effort})
+	w, err := allowed.Open(ctx, e.driver, e.name, worker.Spec{Workspace: dir, Seed: uuid.NewString(), Model: d.Model, Mode: d.Mode, Effort: d.Effort})
 	if err != nil {
 		return "", err
 	}

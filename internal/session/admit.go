@@ -21,17 +21,18 @@ type Agents struct {
 	Forgets func(agent string) bool
 }
 
-// admitted opens a worker unless the agent would act without asking anybody
-// and the operator has not allowed that. Nothing has been said to it by then.
-func (o opener) admitted(ctx context.Context, d worker.Driver, agent string, s worker.Spec) (worker.Worker, error) {
-	if o.cfg.Agents.Unattended[agent] {
+// Open opens a worker unless the agent would act without asking anybody and the
+// operator has not allowed that: chat.Unasked. Nothing has been said to it by
+// then.
+func (a Agents) Open(ctx context.Context, d worker.Driver, agent string, s worker.Spec) (worker.Worker, error) {
+	if a.Unattended[agent] {
 		return guarded(ctx, d, s)
 	}
 	if worker.Unasked(s.Mode) {
 		return nil, chat.E(chat.Unasked, s.Mode, nil)
 	}
 	asks := make(chan error, 1)
-	go func() { asks <- o.asks(ctx, agent) }() // received below
+	go func() { asks <- a.asks(ctx, agent) }() // received below
 	w, err := guarded(ctx, d, s)
 	refused := <-asks
 	switch {
@@ -47,11 +48,11 @@ func (o opener) admitted(ctx context.Context, d worker.Driver, agent string, s w
 }
 
 // asks is an error when the agent acts without asking, or when nobody knows.
-func (o opener) asks(ctx context.Context, agent string) error {
-	if o.cfg.Agents.Asks == nil {
+func (a Agents) asks(ctx context.Context, agent string) error {
+	if a.Asks == nil {
 		return nil
 	}
-	switch ok, err := o.cfg.Agents.Asks(ctx, agent); {
+	switch ok, err := a.Asks(ctx, agent); {
 	case err != nil:
 		return fmt.Errorf("find out whether the agent asks: %w", err)
 	case !ok:

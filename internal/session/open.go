@@ -71,7 +71,7 @@ func (o opener) call(
 	timed, cancel := context.WithTimeoutCause(ctx, limit, tooLate)
 	defer cancel()
 	want := s.Wishes().Or(o.cfg.Agents.Defaults[s.Agent])
-	w, err := o.admitted(timed, d, s.Agent, worker.Spec{
+	w, err := o.cfg.Agents.Open(timed, d, s.Agent, worker.Spec{
 		Session: s.ID, Workspace: s.Workspace, NativeID: s.NativeID, Seed: s.Seed, Begun: begun,
 		Model: want.Model, Mode: want.Mode, Effort: want.Effort, Uninvited: in,
 	})
