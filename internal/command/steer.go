@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"fmt"
 
 	"cligate/internal/chat"
 )
@@ -28,7 +29,8 @@ func putIn(ctx context.Context, s *Set, c Call, now bool) (Result, error) {
 		return Result{}, err
 	}
 	if now && len(running) > 0 && !s.Desk.Replaces(running[0]) {
-		return c.say("instead_cannot", "agent", s.agentTitle(c.Conv.Agent)), nil
+		agent, err := s.agentOf(ctx, running[0])
+		return c.say("instead_cannot", "agent", agent), err
 	}
 	req := Request{Call: c, Bound: true, Instead: now, Input: chat.Input{Pieces: []chat.Piece{
 		{Inbound: c.In.ID, Quote: c.In.Quote, Text: c.Arg, Files: c.In.Files},
@@ -40,7 +42,7 @@ func putIn(ctx context.Context, s *Set, c Call, now bool) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return steered(s, c, wake, said), nil
+	return steered(ctx, s, c, wake, said)
 }
 
 // now is [Now]: a turn that waits goes into the one that runs.
@@ -61,7 +63,7 @@ func now(ctx context.Context, s *Set, c Call) (Result, error) {
 		if said == SteerIdle {
 			return c.say("steer_idle"), nil
 		}
-		return steered(s, c, t.Session, said), nil
+		return steered(ctx, s, c, t.Session, said)
 	case chat.Conflict:
 		return c.say("cancel_late", "n", t.ID), nil
 	default:
@@ -69,12 +71,27 @@ func now(ctx context.Context, s *Set, c Call) (Result, error) {
 	}
 }
 
-// steered says what became of words that were to be put in.
-func steered(s *Set, c Call, wake int64, said Steering) Result {
+// steered says what became of words that were to be put in, and has the queue
+// of their session looked at.
+func steered(ctx context.Context, s *Set, c Call, session int64, said Steering) (Result, error) {
 	var r Result
 	if said == SteerCannot { // the rest is told when it is known, or needs no words
-		r = c.say("steer_cannot", "agent", s.agentTitle(c.Conv.Agent))
+		agent, err := s.agentOf(ctx, session)
+		if err != nil {
+			return Result{}, err
+		}
+		r = c.say("steer_cannot", "agent", agent)
 	}
-	r.Wake = wake
-	return r
+	r.Wake = session
+	return r, nil
+}
+
+// agentOf is the name, for people, of the agent of a session. It need not be
+// that of the conversation, which may have been changed while a turn runs.
+func (s *Set) agentOf(ctx context.Context, session int64) (string, error) {
+	x, err := s.Conversations.SessionByID(ctx, session)
+	if err != nil {
+		return "", fmt.Errorf("read session: %w", err)
+	}
+	return s.agentTitle(x.Agent), nil
 }

@@ -271,6 +271,32 @@ func TestAgentThatDropsNothingIsNotGivenOtherWords(t *testing.T) {
 	})
 }
 
+func TestWhoTakesNoWordsIsTheAgentThatRuns(t *testing.T) {
+	play(t, func(s *setup) { s.cfg.Notices = router.NoticeText }, func(t *testing.T, h *house) {
+		h.agents.change(func(a *agents) { a.can = worker.Abilities{worker.Approvals} })
+		h.runner.holds("work")
+		h.say("work")
+		run := h.runner.last()
+		h.say("more")
+		_, rm := h.voice.button("rm:")
+		h.say("/agent claude") // the turn of the demo agent goes on
+		for _, words := range []string{"/instead left", "/steer left"} {
+			h.say(words)
+			all := h.voice.texts()
+			if last := all[len(all)-1]; !strings.Contains(last, "Demo") || strings.Contains(last, "Claude") {
+				t.Errorf("%s: %q", words, last)
+			}
+		}
+		ref, _ := h.voice.button("rm:")
+		h.press(ref, "now"+strings.TrimPrefix(rm, "rm"))
+		all := h.voice.texts()
+		if last := all[len(all)-1]; !strings.Contains(last, "Demo takes no words") {
+			t.Errorf("[Now]: %q", last)
+		}
+		h.runner.end(run.ID, chat.TurnSucceeded)
+	})
+}
+
 func TestAgentThatTakesNoWordsLetsThemWait(t *testing.T) {
 	play(t, func(s *setup) { s.cfg.Notices = router.NoticeText }, func(t *testing.T, h *house) {
 		h.agents.change(func(a *agents) { a.can = worker.Abilities{worker.Approvals} })
