@@ -59,7 +59,7 @@ func (c Config) Redacted() Config {
 	}
 	more := make([]NamedAgent, len(c.Agents.More))
 	for i, a := range c.Agents.More {
-		env(&a.Agent.Env)
+		env(&a.Env)
 		more[i] = a
 	}
 	c.Agents.More = more
