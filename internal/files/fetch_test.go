@@ -1,6 +1,8 @@
 package files_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,6 +86,20 @@ func TestMissingFileIsAnsweredWithItsLikesAndNeverWithAnother(t *testing.T) {
 	// What is secret is not offered either.
 	if r, _ := d.box.Fetch(t.Context(), d.work, "id_rsa2.txt", "en", 0); strings.Contains(r.Markdown, "`id_rsa`") {
 		t.Errorf("offered %q", r.Markdown)
+	}
+}
+
+func TestACopyEndsWithTheOneWhoWantsIt(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	tree(t, d)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if r, err := d.box.Fetch(ctx, d.work, "README.md", "en", 0); !errors.Is(err, context.Canceled) || r.File != nil {
+		t.Errorf("fetched %+v, %v", r, err)
+	}
+	if left, _ := os.ReadDir(d.dir); len(left) > 0 {
+		t.Errorf("%d files were spooled", len(left))
 	}
 }
 

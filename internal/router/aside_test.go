@@ -31,7 +31,7 @@ func (c *cabinet) Fetch(ctx context.Context, w command.Where) (chat.Reply, error
 				return chat.Reply{}, err
 			}
 		case <-ctx.Done():
-			return chat.Reply{}, ctx.Err()
+			return chat.Reply{Kind: chat.ReplyNotice, Markdown: "git could not be asked"}, nil
 		}
 	}
 	return chat.Reply{Kind: chat.ReplyNotice, Markdown: "here is " + w.Path}, nil

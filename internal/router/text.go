@@ -101,6 +101,9 @@ func (k *intake) command(ctx context.Context, in chat.Inbound, name, arg string)
 // carry carries out a command of ours.
 func (k *intake) carry(ctx context.Context, c command.Call) error {
 	res, err := k.set.Run(ctx, c)
+	if err == nil {
+		err = ctx.Err() // what it says was found out in a hurry; the next life does it properly
+	}
 	if err != nil {
 		return k.end.refuse(ctx, c.In, []int64{c.In.ID}, c.Conv, err)
 	}
