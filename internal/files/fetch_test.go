@@ -121,6 +121,23 @@ func TestWithoutAnAnswerOfGitNothingIsTakenForSafe(t *testing.T) {
 	}
 }
 
+func TestARepositoryThatIgnoresTheWholeWorkspaceDoesNotCount(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		ignored string
+		sent    bool
+	}{{"workspace", true}, {"hello.txt", false}} {
+		d := newDesk(t, ignorer{c.ignored: true})
+		around := t.TempDir()
+		d.write(around+"/.git/HEAD", "ref: refs/heads/main")
+		d.write(around+"/data/workspace/hello.txt", "hi")
+		r, err := d.box.Fetch(t.Context(), around+"/data/workspace", "hello.txt", "en", 0)
+		if err != nil || (r.File != nil) != c.sent {
+			t.Errorf("where git ignores %s: %+v, %v", c.ignored, r, err)
+		}
+	}
+}
+
 func TestDataOfTheGatewayIsNoFileOfAWorkspaceAroundIt(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)

@@ -95,7 +95,9 @@ func below(dir, path string) bool {
 }
 
 // ignored returns which of the names in a folder git ignores: the repository
-// that the folder is in, and every one around that.
+// that the folder is in, and every one around that. One around the workspace
+// that ignores the workspace itself does not count: whoever put a workspace
+// there, as our own default is put into a clone of our sources, means it.
 func (b *Box) ignored(ctx context.Context, f found, names []string) ([]string, error) {
 	if b.git == nil || ours(f.rel) || len(names) == 0 {
 		return nil, nil
@@ -104,6 +106,9 @@ func (b *Box) ignored(ctx context.Context, f found, names []string) ([]string, e
 	repo, ok := repository(dir)
 	if !ok {
 		return nil, nil
+	}
+	if out, err := b.disowned(ctx, f.base, repo); out || err != nil {
+		return nil, err
 	}
 	bad, err := b.git.Ignored(ctx, dir, names)
 	for err == nil && ok {
@@ -114,12 +119,25 @@ func (b *Box) ignored(ctx context.Context, f found, names []string) ([]string, e
 		if repo, ok = repository(above); !ok {
 			break
 		}
+		if out, err := b.disowned(ctx, f.base, repo); out || err != nil {
+			return bad, err
+		}
 		var around []string
 		if around, err = b.git.Ignored(ctx, above, []string{inner}); len(around) > 0 {
 			return names, nil
 		}
 	}
 	return bad, err
+}
+
+// disowned reports whether a repository around the workspace ignores it as a
+// whole.
+func (b *Box) disowned(ctx context.Context, base, repo string) (bool, error) {
+	if below(base, repo) {
+		return false, nil // it is within the workspace, or is the workspace
+	}
+	bad, err := b.git.Ignored(ctx, filepath.Dir(base), []string{filepath.Base(base)})
+	return len(bad) > 0, err
 }
 
 // repository returns the nearest folder at or above dir that is the top of a

@@ -54,11 +54,11 @@ func own(in chat.Inbound) bool {
 }
 
 // once are the verbs after which no button of the message means anything.
-var once = []string{"edit", "cont", "retry", "drop", "run", "clear", "undo", "aged", "recap", "renew"}
+var once = []string{"edit", "lost", "cont", "retry", "drop", "run", "clear", "undo", "aged", "recap", "renew"}
 
 // single are the verbs after which the pressed button means nothing, and the
 // others of its message still do.
-var single = []string{"rm", "now", "rule", "take", "compact", "lost", "listen", "sharing"}
+var single = []string{"rm", "now", "rule", "take", "compact", "listen", "sharing"}
 
 // linesBack is how far back the message of a button is looked for.
 const linesBack = 200
