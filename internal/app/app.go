@@ -70,6 +70,7 @@ type core struct {
 	turns    *turn.Runner
 	voice    *reply.Voice
 	inbox    *inbox.Keeper
+	box      *files.Box
 	gate     *receive.Gate
 	router   *router.Router
 }
@@ -173,6 +174,7 @@ func (a *App) assemble(ctx context.Context) error {
 		return err
 	}
 	out := a.outgoing(adapters)
+	c.box = out.box
 	keeper, err := a.openInbox(adapters)
 	if err != nil {
 		return err

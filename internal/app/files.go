@@ -51,9 +51,18 @@ func (a *App) sweepSpool(ctx context.Context, older time.Duration) error {
 	return err
 }
 
-// tidySpool sweeps now and then until ctx ends.
-func (a *App) tidySpool(ctx context.Context) {
+// tidyFolders removes what agents put into the workspaces long ago.
+func (a *App) tidyFolders() {
+	for _, w := range workspaces(a.cfg) {
+		a.core.box.Tidy(w.Path)
+	}
+}
+
+// tidyFiles sweeps now and then until ctx ends.
+func (a *App) tidyFiles(ctx context.Context) {
+	a.tidyFolders()
 	for sleep(ctx, sweepEvery) {
+		a.tidyFolders()
 		if err := a.sweepSpool(ctx, sweepAge); err != nil && ctx.Err() == nil {
 			a.log.WarnContext(ctx, "files that nobody needs stay", "err", err)
 		}

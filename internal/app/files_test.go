@@ -1,12 +1,18 @@
 package app
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
+	"cligate/internal/config"
+	"cligate/internal/files"
 	"cligate/internal/worker/proc"
 )
 
@@ -64,5 +70,35 @@ func TestGitIsAskedAndRunsNothingOfTheRepository(t *testing.T) {
 	put(t, filepath.Join(dir, ".git", "HEAD"), "rubbish", 0o600)
 	if bad, err := (gitOf{s}).Ignored(t.Context(), dir, names); err == nil {
 		t.Errorf("a broken repository ignores %q", bad)
+	}
+}
+
+func TestOldFilesOfEveryWorkspaceGo(t *testing.T) {
+	t.Parallel()
+	cfg := config.Config{Workspace: t.TempDir(), Workspaces: []config.Workspace{{Name: "other", Path: t.TempDir()}}, Files: config.Files{Keep: time.Hour}}
+	spool, err := files.OpenSpool(filepath.Join(t.TempDir(), "spool"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer spool.Close()
+	a := &App{cfg: cfg, log: slog.New(slog.DiscardHandler), spool: spool}
+	a.core.box = a.outgoing(nil).box
+	past := time.Now().Add(-48 * time.Hour)
+	var turns []string
+	for _, w := range workspaces(cfg) {
+		turn := filepath.Join(w.Path, ".cligate", "out", "1a2b", "1")
+		put(t, filepath.Join(turn, "a.txt"), "x", 0o600)
+		if err := os.Chtimes(turn, past, past); err != nil {
+			t.Fatal(err)
+		}
+		turns = append(turns, turn)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	a.tidyFiles(ctx)
+	for _, turn := range turns {
+		if _, err := os.Stat(turn); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", turn, err)
+		}
 	}
 }

@@ -68,7 +68,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 		}
 	})
 	ins.Go(func() { a.memory.run(taking) })
-	ins.Go(func() { a.tidySpool(taking) })
+	ins.Go(func() { a.tidyFiles(taking) })
 	ins.Go(func() { a.core.inbox.Run(taking) })
 	select {
 	case <-ctx.Done():

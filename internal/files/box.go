@@ -19,10 +19,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"cligate/internal/chat"
@@ -48,6 +48,10 @@ type Box struct {
 	spool *Spool
 	git   Git
 	cfg   Config
+
+	// making keeps a session's folder from being removed while a turn's is made
+	// in it.
+	making sync.Mutex
 }
 
 // NewBox makes a Box. A nil git means that nothing is ignored.
@@ -98,42 +102,32 @@ const brief = "[Note of the chat gateway, for you only: the person reads you in 
 // Begin makes the folder of a turn and returns what tells the agent of it.
 func (b *Box) Begin(s chat.Session, turn int64) (words string, err error) {
 	number := strconv.FormatInt(turn, 10)
-	own, err := folder.Open(s.Workspace, place(s))
-	if err != nil {
+	if err := b.mkdir(s, number); err != nil {
 		return "", fmt.Errorf("make the folder of turn %d: %w", turn, err)
 	}
-	defer own.Close()
-	if err := own.Mkdir(number, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", fmt.Errorf("make the folder of turn %d: %w", turn, err)
+	if own, err := folder.Find(s.Workspace, place(s)); err == nil {
+		b.tidy(own, turn)
+		_ = own.Close()
 	}
-	b.tidy(own, turn)
+	b.Tidy(s.Workspace)
 	all := filepath.Join(s.Workspace, folder.Name, filepath.FromSlash(place(s)))
 	return fmt.Sprintf(brief, all, filepath.Join(all, number)), nil
 }
 
-// tidy removes the folders of earlier turns: the empty ones, and those that
-// are too old.
-func (b *Box) tidy(own *os.Root, turn int64) {
-	dir, err := own.Open(".")
+// mkdir makes the folder of a turn. One that is there is as good as new.
+func (b *Box) mkdir(s chat.Session, number string) error {
+	b.making.Lock()
+	defer b.making.Unlock()
+	own, err := folder.Open(s.Workspace, place(s))
 	if err != nil {
-		return
+		return err
 	}
-	defer dir.Close()
-	entries, _ := dir.ReadDir(-1)
-	for _, e := range entries {
-		n, err := strconv.ParseInt(e.Name(), 10, 64)
-		if err != nil || n >= turn || !e.IsDir() {
-			continue
-		}
-		if own.Remove(e.Name()) == nil || b.cfg.Keep <= 0 { // only an empty folder goes so
-			continue
-		}
-		if i, err := e.Info(); err == nil && time.Since(i.ModTime()) > b.cfg.Keep {
-			if err := own.RemoveAll(e.Name()); err != nil {
-				b.cfg.Log.Debug("old files of an agent stay", "err", err)
-			}
-		}
+	defer own.Close()
+	if err := own.Mkdir(number, 0o700); !errors.Is(err, fs.ErrExist) {
+		return err
 	}
+	now := time.Now()
+	return own.Chtimes(number, now, now)
 }
 
 // Discard removes the bodies of messages that were not committed.

@@ -403,6 +403,68 @@ func TestEarlierFoldersGoWhenTheyAreEmptyOrOld(t *testing.T) {
 	}
 }
 
+func TestOldFoldersOfSessionsThatNobodyUsesGoToo(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, nil)
+	now := d.s
+	aged := func(paths ...string) {
+		past := time.Now().Add(-48 * time.Hour)
+		for _, p := range paths {
+			if err := os.Chtimes(p, past, past); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	session := func(seed string, turn int64) string { d.s.Seed = seed; return d.begin(turn) }
+	gone, void := session("aaaaaaaa-1111", 1), session("bbbbbbbb-2222", 2)
+	partly, busy := session("cccccccc-3333", 3), session("dddddddd-4444", 5)
+	recent := session("cccccccc-3333", 4)
+	d.write(gone+"/a", "x")
+	d.write(partly+"/a", "x") // was empty, so it was removed with the next turn
+	d.write(recent+"/a", "x")
+	outside := t.TempDir()
+	d.write(outside+"/9/a", "mine")
+	out := filepath.Dir(filepath.Dir(gone))
+	if err := os.Symlink(outside, out+"/eeeeeeee5555"); err != nil {
+		t.Fatal(err)
+	}
+	d.write(out+"/My notes/1/a", "mine")
+	aged(gone, void, partly, outside+"/9", out+"/My notes/1", out+"/My notes", filepath.Dir(gone), filepath.Dir(void))
+	left := func() (names []string) {
+		all, err := filepath.Glob(out + "/*/*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range all {
+			names = append(names, strings.TrimPrefix(p, out+"/"))
+		}
+		slices.Sort(names)
+		return names
+	}
+	before := left()
+	files.NewBox(d.spool, nil, files.Config{}).Tidy(d.work)
+	if got := left(); !slices.Equal(got, before) {
+		t.Errorf("where files are kept for ever are left %q", got)
+	}
+	d.s = now
+	d.begin(6)
+	want := []string{"1a2b3c4daaaa/6", "My notes/1", "cccccccc3333/4", "dddddddd4444/5", "eeeeeeee5555/9"}
+	if got := left(); !slices.Equal(got, want) {
+		t.Errorf("left are %q, want %q", got, want)
+	}
+	for _, p := range []string{filepath.Dir(gone), filepath.Dir(void)} {
+		if _, err := os.Stat(p); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the folder of a session that has none: %v", err)
+		}
+	}
+	aged(busy)
+	session("dddddddd-4444", 5) // it is tried again
+	if _, err := os.Stat(busy); err != nil {
+		t.Errorf("a turn that may run: %v", err)
+	}
+	d.box.Tidy(t.TempDir()) // nothing is there
+}
+
 func TestSpoolIsSweptOfWhatNoRowNames(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, nil)
