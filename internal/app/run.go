@@ -69,6 +69,7 @@ func (a *App) Run(ctx context.Context) (err error) {
 	})
 	ins.Go(func() { a.memory.run(taking) })
 	ins.Go(func() { a.tidyFiles(taking) })
+	ins.Go(func() { newLoginWatch(a.cfg.Agents, a.core.sessions.Recycle).run(taking) })
 	ins.Go(func() { a.core.inbox.Run(taking) })
 	select {
 	case <-ctx.Done():
