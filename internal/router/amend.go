@@ -59,10 +59,21 @@ func (c changes) press(ctx context.Context, in chat.Inbound, what string) error 
 	case !in.Role.Covers(chat.RoleMember), all[0].Sender.ID != in.Sender.ID && !in.Role.Covers(chat.RoleOperator):
 		return c.end.refuse(ctx, in, []int64{in.ID}, chat.Conversation{}, chat.E(chat.Denied, "", nil))
 	}
-	if verb == "steer" {
-		return c.steer(ctx, in, t, newest(all))
+	// Both buttons of a question may be pressed before the first press takes
+	// them away; the words are worth one turn.
+	key, version := rest, newest(all).ID
+	if c.chosen[key] == version {
+		return c.end.tell(ctx, in, chat.InboundDone, "edit_chosen")
 	}
-	return c.again(ctx, in, t, all)
+	if verb == "steer" {
+		err = c.steer(ctx, in, t, newest(all))
+	} else {
+		err = c.again(ctx, in, t, all)
+	}
+	if err == nil {
+		c.chosen[key] = version
+	}
+	return err
 }
 
 // newest is the last version of a message.

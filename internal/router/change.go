@@ -14,6 +14,7 @@ type changes struct {
 	desk   *desk
 	end    *ender
 	intake *intake
+	chosen map[string]int64 // about an edit of a message of a turn: the version that it was chosen for
 }
 
 // edit takes the new text of an earlier message. What waits is changed; what

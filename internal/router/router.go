@@ -179,9 +179,10 @@ func New(ctx context.Context, d Deps, cfg Config) (*Router, error) {
 		bursts: bursts{window: cfg.Burst, album: cfg.Album},
 	}
 	ages := old{age: cfg.Age, inbox: d.Ledger.Inbox, desk: k, end: end, intake: take}
+	amend := changes{desk: k, end: end, intake: take, chosen: map[string]int64{}}
 	return &Router{
-		desk: k, end: end, intake: take, old: ages, changes: changes{desk: k, end: end, intake: take},
-		buttons: buttons{clicks: d.Clicks, end: end, intake: take, old: ages, changes: changes{desk: k, end: end, intake: take}},
+		desk: k, end: end, intake: take, old: ages, changes: amend,
+		buttons: buttons{clicks: d.Clicks, end: end, intake: take, old: ages, changes: amend},
 		trouble: bad, wake: make(chan struct{}, 1),
 	}, nil
 }
