@@ -203,12 +203,15 @@ func TestTheCommandForATerminalCanBeCopied(t *testing.T) {
 		t.Errorf("buttons %+v", m.Buttons)
 	}
 	var line string
-	for _, c := range u.calls("sendMessage") {
-		if _, after, ok := strings.Cut(c.Params["reply_markup"], `"copy_text":{"text":"`); ok {
-			line, _, _ = strings.Cut(after, `"}`)
+	u.r.Until("the call is in the journal", func() bool { // a moment after people see the message
+		for _, c := range u.calls("sendMessage") {
+			if _, after, ok := strings.Cut(c.Params["reply_markup"], `"copy_text":{"text":"`); ok {
+				line, _, _ = strings.Cut(after, `"}`)
+			}
 		}
-	}
-	if line == "" || !strings.Contains(m.Text, strings.ReplaceAll(line, `\u0026`, "&")) {
+		return line != ""
+	})
+	if !strings.Contains(m.Text, strings.ReplaceAll(line, `\u0026`, "&")) {
 		t.Errorf("%q is copied, %q is shown", line, m.Text)
 	}
 }

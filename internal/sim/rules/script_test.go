@@ -47,9 +47,22 @@ func TestTheBinaryAtATerminal(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"up": up, "sentence": sentence, "newer": newer, "port": port, "disk": disk, "unchanged": unchanged,
+			"up": up, "until": until, "sentence": sentence, "newer": newer, "port": port, "disk": disk, "unchanged": unchanged,
 		},
 	})
+}
+
+// until repeats a command until it prints what is waited for: until pattern
+// program [arg…].
+func until(ts *testscript.TestScript, _ bool, args []string) {
+	var r waiter
+	said := regexp.MustCompile(args[0])
+	if !r.within(func() bool {
+		_ = ts.Exec(args[1], args[2:]...) // what it prints is what counts
+		return said.MatchString(ts.ReadFile("stdout"))
+	}) {
+		ts.Fatalf("%s never prints %s", args[1], args[0])
+	}
 }
 
 // up waits until the daemon serves: up [name], with the name of what must be
