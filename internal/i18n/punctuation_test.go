@@ -2,6 +2,7 @@ package i18n
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -14,6 +15,9 @@ var (
 // mixed returns the texts whose punctuation changes script within a sentence.
 func mixed(texts map[string]string) (bad []string) {
 	for key, form := range texts {
+		if strings.HasPrefix(key, "router.words_") {
+			continue // lists that are taken apart, not texts
+		}
 		if narrow.MatchString(codeIn.ReplaceAllString(form, "")) {
 			bad = append(bad, key+": "+form)
 		}
