@@ -45,6 +45,19 @@ func kin(r *rig.Rig, what string) (pids []int) {
 	return pids
 }
 
+// only is the one process of an agent. Right after the start there may be
+// another for a moment: the daemon asks each agent what it can do.
+func only(r *rig.Rig, what string) (pid int) {
+	r.Until("one agent runs", func() bool {
+		pids := kin(r, what)
+		if len(pids) == 1 {
+			pid = pids[0]
+		}
+		return len(pids) == 1
+	})
+	return pid
+}
+
 // agentName is what the arguments of an agent's process contain.
 var agentName = map[string]string{rig.Claude: "stream-json", rig.Demo: "demo-agent"}
 
@@ -54,11 +67,7 @@ func TestKilledAgentEndsTheTurnAndNotTheSession(t *testing.T) {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
 			r, p := busy(t, agent)
-			pids := kin(r, agentName[agent])
-			if len(pids) != 1 {
-				t.Fatalf("agents: %v", pids)
-			}
-			if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+			if err := syscall.Kill(only(r, agentName[agent]), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
 			crashed(t, p)
@@ -91,14 +100,11 @@ func TestKilledRunnerLeavesNothingAndEndsTheTurn(t *testing.T) {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
 			r, p := busy(t, agent)
-			pids := kin(r, agentName[agent])
-			if len(pids) != 1 {
-				t.Fatalf("agents: %v", pids)
-			}
-			if err := syscall.Kill(parent(t, pids[0]), syscall.SIGKILL); err != nil {
+			pid := only(r, agentName[agent])
+			if err := syscall.Kill(parent(t, pid), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			r.Until("the agent is gone", func() bool { return syscall.Kill(pids[0], 0) != nil })
+			r.Until("the agent is gone", func() bool { return syscall.Kill(pid, 0) != nil })
 			crashed(t, p)
 		})
 	}
@@ -235,10 +241,7 @@ func TestNothingLeavesAStubbornChild(t *testing.T) {
 
 func killRunner(t *testing.T, r *rig.Rig) {
 	t.Helper()
-	pids := kin(r, agentName[rig.Claude])
-	if len(pids) != 1 {
-		t.Fatalf("agents: %v", pids)
-	}
+	pids := []int{only(r, agentName[rig.Claude])}
 	if err := syscall.Kill(parent(t, pids[0]), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
