@@ -183,7 +183,9 @@ func TestWhereReactionsAreNotAllowedWaitingIsSaid(t *testing.T) {
 					tries++
 				}
 			}
-			if tries != c.refused {
+			// What was under way when the first was refused is refused, too; one a
+			// message would be three or more.
+			if tries < c.refused || tries > 2*c.refused {
 				t.Errorf("%d tries to react", tries)
 			}
 			if !c.forbid { // the one try is an offence in the eyes of the judge
