@@ -55,7 +55,7 @@ func TestAnEditKeepsWhatWasFetched(t *testing.T) {
 	t.Parallel()
 	photo := chat.FileRef{ID: "p", Kind: chat.MediaPhoto, Name: "photo_1.jpg", Size: 9}
 	fetched, replied := photo, chat.FileRef{ID: "r", Name: "of the reply"}
-	fetched.Path = "/work/photo_1.jpg"
+	fetched.Path = "/srv/project/photo_1.jpg"
 	for name, c := range map[string]struct{ now, want []chat.FileRef }{
 		"the words only":            {nil, []chat.FileRef{fetched, replied}},
 		"its file under another id": {[]chat.FileRef{{ID: "p2", Kind: chat.MediaPhoto, Name: "photo_1.jpg", Size: 9}}, []chat.FileRef{fetched, replied}},

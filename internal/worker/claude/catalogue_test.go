@@ -80,9 +80,9 @@ func TestSessionsOfALinkedWorkspaceAreThoseOfWhatItLinksTo(t *testing.T) {
 func TestTwoPathsThatShareAFolderAreKeptApart(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
-	told(t, base, "-work-a-b", "/work/a.b", "of a.b")
-	told(t, base, "-work-a-b", "/work/a-b", "of a-b")
-	if got := listed(t, base, "/work/a-b"); len(got) != 1 || got[0] != "of a-b" {
+	told(t, base, "-srv-a-b", "/srv/a.b", "of a.b")
+	told(t, base, "-srv-a-b", "/srv/a-b", "of a-b")
+	if got := listed(t, base, "/srv/a-b"); len(got) != 1 || got[0] != "of a-b" {
 		t.Errorf("listed %q", got)
 	}
 }

@@ -1,0 +1,63 @@
+package feishu
+
+import (
+	"slices"
+	"strconv"
+)
+
+func (q request) chat() (any, *refusal) {
+	c := q.s.world.chats[q.args["chat"]]
+	if c == nil {
+		return nil, refuse(232006, "Your request contains an invalid request parameter, ext=chat_id")
+	}
+	if no := q.member(c); no != nil && no.code != 230018 {
+		return nil, no
+	}
+	kind := "chat"
+	if c.kind == Topic {
+		kind = "thread"
+	}
+	return map[string]any{"name": c.name, "chat_mode": c.kind, "group_message_type": kind, "tenant_key": Tenant,
+		"user_count": strconv.Itoa(len(c.people)), "bot_count": strconv.Itoa(len(c.bots))}, nil
+}
+
+func (q request) user() (any, *refusal) {
+	name, ok := q.s.world.people[q.args["user"]]
+	if !ok {
+		return nil, refuse(41050, "no user authority error")
+	}
+	return map[string]any{"user": map[string]any{"open_id": q.args["user"], "name": name}}, nil
+}
+
+// emojis are the reactions that the simulator knows; the service has more.
+var emojis = []string{"OK", "THUMBSUP", "DONE", "Typing", "OnIt", "HEART", "CrossMark", "CheckMark", "EYES", "THINKING", "Hourglass",
+	"GLANCE", "SLEEP", "LIGHTNING", "SALUTE", "BROKENHEART", "Alarm", "Pin", "Get", "JIAYI", "ThumbsDown", "MUSCLE", "Fire", "Yes", "No"}
+
+func (q request) react() (any, *refusal) {
+	m, no := q.existing()
+	if no != nil {
+		return nil, no
+	}
+	kind, _ := q.body["reaction_type"].(map[string]any)
+	emoji, _ := kind["emoji_type"].(string)
+	if !slices.Contains(emojis, emoji) && q.s.on(RuleReaction) {
+		return nil, refuse(231001, "The reaction type is invalid.")
+	}
+	id := q.s.id("re")
+	m.Reacted[id] = reaction{emoji: emoji, by: q.app.bot}
+	q.call.Text = emoji
+	return map[string]any{"reaction_id": id, "reaction_type": kind}, nil
+}
+
+func (q request) unreact() (any, *refusal) {
+	m, no := q.existing()
+	if no != nil {
+		return nil, no
+	}
+	r, ok := m.Reacted[q.args["reaction"]]
+	if !ok || r.by != q.app.bot {
+		return nil, refuse(231010, "The reaction is not found.")
+	}
+	delete(m.Reacted, q.args["reaction"])
+	return nil, nil
+}
