@@ -138,16 +138,27 @@ func (f *fake) id(kind string) string {
 
 // publish sends an event to whoever listens.
 func (f *fake) publish(kind string, properties object) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.tell(kind, properties)
+}
+
+// tell is publish for whoever holds f.mu.
+func (f *fake) tell(kind string, properties object) {
 	raw, err := json.Marshal(object{"id": "evt_1", "type": kind, "properties": properties})
 	if err != nil {
 		panic(err)
 	}
-	f.line("data: " + string(raw) + "\n\n")
+	f.send("data: " + string(raw) + "\n\n")
 }
 
 func (f *fake) line(text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.send(text)
+}
+
+func (f *fake) send(text string) {
 	for s := range f.streams {
 		s <- []byte(text)
 	}

@@ -13,10 +13,10 @@ type queued struct {
 	in   fakePrompt
 }
 
-// enter puts the message of a prompt into a session and tells it.
+// enter puts the message of a prompt into a session and tells it. The caller
+// holds f.mu.
 func (f *fake) enter(s *fakeSession, in fakePrompt, model string) object {
 	id := s.Info["id"].(string)
-	f.mu.Lock()
 	message := f.id("msg")
 	user := object{"id": message, "role": "user", "sessionID": id, "agent": in.Agent, "model": object{"providerID": "mock", "modelID": model}, "time": object{"created": time.Now().UnixMilli()}}
 	parts := []object{}
@@ -30,22 +30,22 @@ func (f *fake) enter(s *fakeSession, in fakePrompt, model string) object {
 	s.Messages = append(s.Messages, fakeMessage{user, parts})
 	s.Info["model"] = map[string]any{"id": model, "providerID": "mock"}
 	f.save(s)
-	f.mu.Unlock()
-	f.publish("message.updated", object{"sessionID": id, "info": user})
+	f.tell("message.updated", object{"sessionID": id, "info": user})
 	for _, p := range parts {
-		f.publish("message.part.updated", object{"sessionID": id, "part": p})
+		f.tell("message.part.updated", object{"sessionID": id, "part": p})
 	}
 	return user
 }
 
-// enqueue keeps a prompt for a session that is busy.
+// enqueue keeps a prompt for a session that is busy. Whoever sees its message in
+// the session may rely on its being in the queue.
 func (f *fake) enqueue(s *fakeSession, in fakePrompt) bool {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	busy, model := s.busy, "large"
 	if m, _ := s.Info["model"].(map[string]any); m != nil {
 		model = m["id"].(string)
 	}
-	f.mu.Unlock()
 	if !busy {
 		return false
 	}
@@ -53,19 +53,11 @@ func (f *fake) enqueue(s *fakeSession, in fakePrompt) bool {
 		model = in.Model.ModelID
 	}
 	if d, err := time.ParseDuration(os.Getenv(fakeLate)); err == nil {
-		f.mu.Lock()
 		s.came++
-		f.mu.Unlock()
 		go f.late(s, in, d)
 		return true
 	}
 	user := f.enter(s, in, model)["id"].(string)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !s.busy { // it has come to rest meanwhile, and begins anew
-		go f.again(s, queued{user, in})
-		return true
-	}
 	s.queue = append(s.queue, queued{user, in})
 	s.came++
 	return true

@@ -106,7 +106,9 @@ func (f *fake) turn(s *fakeSession, in fakePrompt, done chan struct{}) {
 	if in.Model != nil {
 		g.model = in.Model.ModelID
 	}
+	f.mu.Lock()
 	user := f.enter(s, in, g.model)
+	f.mu.Unlock()
 	g.user = user["id"].(string)
 	if d, err := time.ParseDuration(os.Getenv(fakeSlow)); err == nil {
 		<-time.After(d)
