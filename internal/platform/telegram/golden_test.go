@@ -10,26 +10,9 @@ import (
 	"unicode/utf16"
 
 	"cligate/internal/chat"
+	corpus "cligate/internal/sim/answers"
 	fakebot "cligate/internal/sim/telegram"
 )
-
-// answers returns the realistic answers that every platform renders.
-func realAnswers(t testing.TB) map[string]string {
-	t.Helper()
-	files, err := filepath.Glob("../../render/testdata/answers/*.md")
-	if err != nil || len(files) < 60 {
-		t.Fatalf("%d answers: %v", len(files), err)
-	}
-	out := map[string]string{}
-	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[strings.TrimSuffix(filepath.Base(file), ".md")] = string(b)
-	}
-	return out
-}
 
 // deliver renders r and sends all parts to a server. It returns what the
 // server holds.
@@ -120,7 +103,7 @@ func unwanted(m fakebot.Message) []string {
 
 func TestRealAnswersLookAsTheyShould(t *testing.T) {
 	t.Parallel()
-	for name, md := range realAnswers(t) {
+	for name, md := range corpus.Real(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ms := deliver(t, chat.Reply{Kind: chat.ReplyAnswer, Markdown: md})

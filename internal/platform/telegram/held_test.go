@@ -1,12 +1,10 @@
 package telegram
 
 import (
-	"regexp"
-	"strings"
 	"testing"
 
 	"cligate/internal/chat"
-	"cligate/internal/render"
+	corpus "cligate/internal/sim/answers"
 	fakebot "cligate/internal/sim/telegram"
 )
 
@@ -37,10 +35,11 @@ func (k keeper) keep(t *testing.T, md string) {
 		parts := k.form.render(r)
 		checkParts(t, r, parts)
 		k.srv.AddChat(ann, fakebot.Private, "Ann")
-		whole := ""
 		for _, p := range parts {
 			if p.File != nil {
-				whole = string(p.File.Body)
+				if h := (corpus.Held{Name: p.File.Name, File: p.File.Body}); !h.SameFile(md) {
+					t.Errorf("the file is %.60q", h.File)
+				}
 				continue
 			}
 			d := newDraft(placeOf(ann, ""), p)
@@ -57,52 +56,24 @@ func (k keeper) keep(t *testing.T, md string) {
 				t.Errorf("made of words: %s", word)
 			}
 		}
-		if whole != "" {
-			if !strings.Contains(whole, md) && !strings.HasPrefix(strings.TrimLeft(md, " >-*+0123456789.)\r\n\t"), "```") && !strings.Contains(md, "~~~") {
-				t.Errorf("the file is %.60q", whole)
-			}
+		if len(parts) > 0 && parts[len(parts)-1].File != nil {
 			continue
 		}
-		words, _ := held(k.srv.Visible(testToken, ann))
-		if missing := lostWords(likened(t, md), words); missing != "" {
+		if missing := corpus.LostWords(corpus.Likened(md, strip), held(k.srv.Visible(testToken, ann)).Words); missing != "" {
 			t.Errorf("rich %s: lost from %.80q", rich, missing)
 		}
 	}
 }
 
-// likened is what of a source must be found as it is: not where the source
-// writes characters by their names, or boxes.
-func likened(t *testing.T, md string) string {
-	t.Helper()
-	md = strip(md)
-	tree := render.Parse(md)
-	md = named.ReplaceAllString(md, "") // in an address they are what they stand for
-	if hasTableBlock(tree) {
-		return "| - |\n|-|\n" + md // order within a row is the table's
-	}
-	return strings.NewReplacer("[x]", "", "[X]", "", "mailto:", "").Replace(md)
-}
-
-var named = regexp.MustCompile(`&[#A-Za-z0-9]+;?`)
-
-func hasTableBlock(bs []render.Block) bool {
-	for _, b := range bs {
-		if b.Kind == render.Table || hasTableBlock(b.Kids) {
-			return true
-		}
-	}
-	return false
-}
-
 func FuzzHeld(f *testing.F) {
-	for _, md := range realAnswers(f) {
+	for _, md := range corpus.Real(f) {
 		if len(md) < 6000 {
 			f.Add(md)
 		}
 	}
 	f.Add("\xff#*0000000!* @**user** /_tmp_ $***HOME***")
 	f.Add("😀`x`😀\t\u2028**y**")
-	for _, md := range nastyAnswers(40) {
+	for _, md := range corpus.Nasty(40) {
 		if len(md) < 6000 {
 			f.Add(md)
 		}

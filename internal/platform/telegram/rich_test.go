@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cligate/internal/chat"
+	corpus "cligate/internal/sim/answers"
 	fakebot "cligate/internal/sim/telegram"
 )
 
@@ -20,7 +21,7 @@ const tableAnswer = "# T\n\n| a | b |\n|---|--:|\n| `x` | 1 |\n\n- [x] done *now
 func TestRealAnswersAsRichMessages(t *testing.T) {
 	t.Parallel()
 	seen := 0
-	for name, md := range realAnswers(t) {
+	for name, md := range corpus.Real(t) {
 		a, srv, log := strict(t, Config{})
 		classic := a.Render(chat.Reply{Kind: chat.ReplyAnswer, Markdown: md})
 		parts := a.Render(richly(md))
