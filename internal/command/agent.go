@@ -38,11 +38,12 @@ func agent(ctx context.Context, s *Set, c Call) (Result, error) {
 	if all[i].unasking() {
 		return c.say("agent_unasked", "agent", all[i].Title, "name", name), nil
 	}
+	was := c.Conv
 	if c.Conv.Agent != name {
 		c.Conv = c.Conv.Wish(chat.Settings{}) // they were meant for the other agent
 		c.Conv.Agent = name
 	}
-	return change(ctx, s, c, changed{key: "agent", value: all[i].Title, note: all[i].note(c), recap: how != "", tell: true})
+	return change(ctx, s, c, changed{was: was, key: "agent", value: all[i].Title, note: all[i].note(c), recap: how != "", tell: true})
 }
 
 // note is a line about an agent that cannot work yet.
@@ -64,7 +65,7 @@ func change(ctx context.Context, s *Set, c Call, what changed) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
+	if err := s.Conversations.Change(ctx, what.was, c.Conv); err != nil {
 		return Result{}, fmt.Errorf("keep wishes: %w", err)
 	}
 	if cur.Serves(c.Conv) {
@@ -101,6 +102,7 @@ func change(ctx context.Context, s *Set, c Call, what changed) (Result, error) {
 
 // changed is what a conversation works with from now on.
 type changed struct {
+	was   chat.Conversation
 	key   string // of the sentences about it
 	value string
 	note  string

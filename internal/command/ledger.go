@@ -12,7 +12,7 @@ import (
 // router.Conversations.
 type Conversations interface {
 	ConversationByID(ctx context.Context, id int64) (chat.Conversation, error)
-	Set(ctx context.Context, c chat.Conversation) error
+	Change(ctx context.Context, before, after chat.Conversation) error
 	SessionByID(ctx context.Context, id int64) (chat.Session, error)
 	Sessions(ctx context.Context, conversation int64) ([]chat.Session, error)
 	StartSession(ctx context.Context, n chat.NewSession) (chat.Session, error)
@@ -121,8 +121,8 @@ type Stopping struct {
 // Workers knows the live processes.
 type Workers interface {
 	Live(session int64) (worker.Info, bool)
-	// Set changes one setting of a session and says when that applies; an empty
-	// value is the default.
+	// Set changes one setting of a session, and of the conversation in which it
+	// is current, and says when that applies; an empty value is the default.
 	Set(ctx context.Context, session int64, k chat.Setting, value string) (chat.Applied, error)
 	// Forget closes the session's process and waits for its end.
 	Forget(session int64)

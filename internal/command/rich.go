@@ -18,6 +18,7 @@ func rich(ctx context.Context, s *Set, c Call) (Result, error) {
 	if usual == "" {
 		return c.say("rich_none"), nil
 	}
+	was := c.Conv
 	switch want := chat.Choice(c.Arg); want {
 	case "":
 		return c.richSample(c.text("rich_now_"+onOff(c.Conv.Rich.Or(usual == chat.ChoiceOn)))+"\n"+c.text("rich_look"), chat.ChoiceOn, chat.ChoiceOff), nil
@@ -28,7 +29,7 @@ func rich(ctx context.Context, s *Set, c Call) (Result, error) {
 	default:
 		return failed(chat.Invalid, clip(c.Arg))
 	}
-	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
+	if err := s.Conversations.Change(ctx, was, c.Conv); err != nil {
 		return Result{}, fmt.Errorf("keep the form of answers: %w", err)
 	}
 	on := c.Conv.Rich.Or(usual == chat.ChoiceOn)

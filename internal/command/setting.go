@@ -93,25 +93,23 @@ func (p setting) run(ctx context.Context, s *Set, c Call) (Result, error) {
 	if r, ok := p.refuse(s, c, value, offered); ok {
 		return r, nil
 	}
+	was := c.Conv
 	c.Conv = c.Conv.Wish(c.Conv.Wishes().With(p.name, value))
 	if p.fixed(s, c) && value != "" {
-		return p.replace(ctx, s, c, name)
+		return p.replace(ctx, s, c, was, name)
 	}
-	applied, err := p.apply(ctx, s, c, value)
+	applied, err := p.apply(ctx, s, c, was, value)
 	switch chat.CodeOf(err) {
 	case chat.CodeNone:
 	case chat.Unsupported:
 		if p.name != chat.SettingModel || len(offered) == 0 { // nor would a new session take it
 			return p.cannot(s, c), nil
 		}
-		return p.replace(ctx, s, c, name)
+		return p.replace(ctx, s, c, was, name)
 	case chat.ModelUnknown, chat.Invalid:
 		return unknown(c, string(p.name)+"_unknown", name, offered), nil
 	default:
 		return Result{}, fmt.Errorf("set the %s: %w", p.name, err)
-	}
-	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
-		return Result{}, fmt.Errorf("keep wishes: %w", err)
 	}
 	return c.say(string(p.name)+"_set", string(p.name), name, "when", c.text("applies_"+string(applied))), nil
 }
@@ -151,10 +149,10 @@ func (p setting) cannot(s *Set, c Call) Result {
 	return c.say(string(p.name)+"_fixed", "agent", s.agentTitle(c.Conv.Agent))
 }
 
-// apply tells the session's worker, if there is one.
-func (p setting) apply(ctx context.Context, s *Set, c Call, value string) (chat.Applied, error) {
+// apply stores the setting, and tells the session's worker, if there is one.
+func (p setting) apply(ctx context.Context, s *Set, c Call, was chat.Conversation, value string) (chat.Applied, error) {
 	if c.Conv.Session == 0 {
-		return chat.AppliedNext, nil
+		return chat.AppliedNext, s.Conversations.Change(ctx, was, c.Conv)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -163,8 +161,8 @@ func (p setting) apply(ctx context.Context, s *Set, c Call, value string) (chat.
 
 // replace gives the conversation a new session: its agent cannot change the
 // model of one that has begun.
-func (p setting) replace(ctx context.Context, s *Set, c Call, name string) (Result, error) {
-	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
+func (p setting) replace(ctx context.Context, s *Set, c Call, was chat.Conversation, name string) (Result, error) {
+	if err := s.Conversations.Change(ctx, was, c.Conv); err != nil {
 		return Result{}, fmt.Errorf("keep wishes: %w", err)
 	}
 	before, err := replace(ctx, s, &c, "")

@@ -43,9 +43,6 @@ func goTo(ctx context.Context, s *Set, c Call, n int64, first string) (Result, e
 	}
 	c.Conv.Agent, c.Conv.Workspace = sess.Agent, sess.Workspace
 	c.Conv = c.Conv.Wish(sess.Wishes())
-	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
-		return Result{}, fmt.Errorf("keep wishes: %w", err)
-	}
 	return replaced(ctx, s, c, before, first+c.text("use", "session", n, "agent", s.agentTitle(sess.Agent), "workspace", s.workspaceName(sess.Workspace)))
 }
 

@@ -22,8 +22,9 @@ func verbosity(ctx context.Context, s *Set, c Call) (Result, error) {
 	case !want.Known():
 		return failed(chat.Invalid, clip(c.Arg))
 	}
+	was := c.Conv
 	c.Conv.Verbosity = want
-	if err := s.Conversations.Set(ctx, c.Conv); err != nil {
+	if err := s.Conversations.Change(ctx, was, c.Conv); err != nil {
 		return Result{}, fmt.Errorf("keep verbosity: %w", err)
 	}
 	now = cmp.Or(want, s.cfg.Verbosity, chat.VerbositySteps)

@@ -31,8 +31,9 @@ func workspace(ctx context.Context, s *Set, c Call) (Result, error) {
 		}
 		return unknown(c, "workspace_unknown", name, names), nil
 	}
+	was := c.Conv
 	c.Conv.Workspace = all[i].Path
-	return change(ctx, s, c, changed{key: "workspace", value: all[i].Name})
+	return change(ctx, s, c, changed{was: was, key: "workspace", value: all[i].Name})
 }
 
 // offerWorkspaces lists them, numbered from 1 as the argument and the buttons

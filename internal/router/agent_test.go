@@ -104,7 +104,6 @@ func TestModeWithoutAskingIsTheOwnersAndTheOperatorsToAllow(t *testing.T) {
 		h.say("/mode yolo", in(team))
 		h.told("Mode: yolo")
 		first := h.runner.last().Session
-		must(t, h.db.Sessions().Wish(t.Context(), first, chat.Settings{Mode: "yolo"})) // as the workers would
 		h.say("/new", in(team))
 		h.say("hello again", in(team))
 		h.say(fmt.Sprintf("/use %d", first), in(team), from(bob))

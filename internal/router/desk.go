@@ -206,13 +206,14 @@ func (d *desk) conversation(ctx context.Context, id int64) (chat.Conversation, e
 	if c.Agent != "" && c.Workspace != "" {
 		return c, nil
 	}
+	was := c
 	if c.Agent == "" {
 		c.Agent = d.cfg.Agent
 	}
 	if c.Workspace == "" {
 		c.Workspace = d.cfg.Commands.Workspaces[0].Path
 	}
-	if err := d.Conversations.Set(ctx, c); err != nil {
+	if err := d.Conversations.Change(ctx, was, c); err != nil {
 		return c, fmt.Errorf("keep defaults: %w", err)
 	}
 	return c, nil

@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -68,7 +69,7 @@ func open(t *testing.T, change func(*setup)) *house {
 	}
 	db, err := store.Open(t.Context(), store.Config{Dir: s.dir, Ballast: -1})
 	must(t, err)
-	h := &house{t: t, db: db, board: &board{}, agents: &agents{}, signals: &signals{}, workers: &workers{live: map[int64]worker.Info{}}}
+	h := &house{t: t, db: db, board: &board{}, agents: &agents{}, signals: &signals{}, workers: &workers{live: map[int64]worker.Info{}, wish: db.Sessions().Wish}}
 	h.voice = &voice{outbox: db.Outbox()}
 	h.runner = &runner{db: db, voice: h.voice, hold: map[string]bool{}, gates: map[int64]chan chat.TurnState{}}
 	var inbox router.Inbox = db.Inbox()
@@ -525,6 +526,7 @@ func (s *signals) Sign(t chat.Turn, sign chat.Sign, failed func()) {
 }
 
 type workers struct {
+	wish    func(ctx context.Context, session int64, k chat.Setting, value string) error
 	mu      sync.Mutex
 	live    map[int64]worker.Info
 	set     []chat.Settings
@@ -548,14 +550,14 @@ func (w *workers) Live(session int64) (worker.Info, bool) {
 	return i, ok
 }
 
-func (w *workers) Set(_ context.Context, _ int64, k chat.Setting, value string) (chat.Applied, error) {
+func (w *workers) Set(ctx context.Context, session int64, k chat.Setting, value string) (chat.Applied, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.set = append(w.set, chat.Settings{}.With(k, value))
-	if w.applied == "" {
-		return chat.AppliedReopen, w.setErr
+	if w.setErr != nil {
+		return "", w.setErr
 	}
-	return w.applied, w.setErr
+	return cmp.Or(w.applied, chat.AppliedReopen), w.wish(ctx, session, k, value)
 }
 
 func (w *workers) Forget(session int64) {

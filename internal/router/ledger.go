@@ -86,16 +86,18 @@ type Endings interface {
 // Conversations keeps conversations and their sessions.
 type Conversations interface {
 	ConversationByID(ctx context.Context, id int64) (chat.Conversation, error)
-	// Set stores the wishes (agent, workspace, model, mode, effort, lang, verbosity) of c.
-	Set(ctx context.Context, c chat.Conversation) error
+	// Change stores the wishes (agent, workspace, model, mode, effort, lang,
+	// verbosity, rich) in which after differs from before. What the caller did
+	// not change stays as it is by then, which may not be as in before.
+	Change(ctx context.Context, before, after chat.Conversation) error
 	SessionByID(ctx context.Context, id int64) (chat.Session, error)
 	// Sessions returns the sessions of a conversation, last used first.
 	Sessions(ctx context.Context, conversation int64) ([]chat.Session, error)
 	// StartSession makes a session current; the one that was current is kept
 	// and becomes the conversation's Previous.
 	StartSession(ctx context.Context, n chat.NewSession) (chat.Session, error)
-	// UseSession makes an existing open session current, with its agent and
-	// workspace, and counts as a use of it (Session.UsedAt); the one that was
+	// UseSession makes an existing open session current, with its agent,
+	// workspace and settings, and counts as a use of it (Session.UsedAt); the one that was
 	// current becomes Previous. When it is current already nothing changes.
 	// chat.Missing: not of this conversation. chat.NoSession: lost.
 	UseSession(ctx context.Context, conversation, session int64) (chat.Session, error)

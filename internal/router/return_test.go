@@ -13,7 +13,7 @@ func TestReturnToAnAgentThatActsWithoutAskingIsItsOwners(t *testing.T) {
 		h.agents.change(func(a *agents) { a.unattended = true })
 		h.say("hello", in(team))
 		free := h.runner.last().Session
-		must(t, h.db.Sessions().Wish(t.Context(), free, chat.Settings{Mode: "yolo"}))
+		must(t, h.db.Sessions().Wish(t.Context(), free, chat.SettingMode, "yolo"))
 		h.say("/agent claude", in(team))
 		h.say("hello claude", in(team))
 		h.say("/agent demo", in(team))

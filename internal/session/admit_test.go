@@ -33,7 +33,7 @@ func TestAgentThatWouldActUnaskedIsNotOpened(t *testing.T) {
 			t.Parallel()
 			b := setup(t, session.Config{Agents: c.agents})
 			s := b.session()
-			if err := b.db.Sessions().Wish(t.Context(), s.ID, chat.Settings{Mode: c.mode}); err != nil {
+			if err := b.db.Sessions().Wish(t.Context(), s.ID, chat.SettingMode, c.mode); err != nil {
 				t.Fatal(err)
 			}
 			_, err := b.Acquire(t.Context(), s)

@@ -14,7 +14,8 @@ type Ledger interface {
 	// Bind stores the id that the agent reported, and settings. Empty values
 	// never overwrite known ones.
 	Bind(ctx context.Context, session int64, nativeID string, s chat.Settings) error
-	// Wish stores what the session is to run with, exactly: an empty value is
-	// the default.
-	Wish(ctx context.Context, session int64, s chat.Settings) error
+	// Wish stores one setting of a session, and of the conversation in which it
+	// is current, together; the others stay as they are by then. An empty value
+	// is the default.
+	Wish(ctx context.Context, session int64, k chat.Setting, value string) error
 }

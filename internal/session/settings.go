@@ -51,14 +51,13 @@ func (m *Manager) Set(ctx context.Context, session int64, k chat.Setting, value 
 	if k == chat.SettingMode && worker.Unasked(value) && !m.cfg.Agents.Unattended[s.Agent] {
 		return "", chat.E(chat.Unasked, value, nil)
 	}
-	want := s.Wishes().With(k, value)
 	e := m.pool.hold(session)
 	if e == nil {
-		return chat.AppliedReopen, m.wish(ctx, session, want)
+		return chat.AppliedReopen, m.wish(ctx, session, k, value)
 	}
 	defer m.pool.letGo(e)
 	applied := chat.AppliedReopen // the agent's own default is known to the next process only
-	if v := want.Or(m.cfg.Agents.Defaults[s.Agent]).Get(k); v != "" {
+	if v := s.Wishes().With(k, value).Or(m.cfg.Agents.Defaults[s.Agent]).Get(k); v != "" {
 		applied, err = e.w.Set(ctx, chat.Settings{}.With(k, v))
 	}
 	switch chat.CodeOf(err) {
@@ -69,7 +68,7 @@ func (m *Manager) Set(ctx context.Context, session int64, k chat.Setting, value 
 		m.cfg.Log.WarnContext(ctx, "worker does not take settings", "session", session, "err", err)
 		applied = chat.AppliedReopen
 	}
-	if err := m.wish(context.WithoutCancel(ctx), session, want); err != nil {
+	if err := m.wish(context.WithoutCancel(ctx), session, k, value); err != nil {
 		return "", err
 	}
 	if applied == chat.AppliedReopen {
@@ -81,9 +80,9 @@ func (m *Manager) Set(ctx context.Context, session int64, k chat.Setting, value 
 }
 
 // wish stores what the next open of a session states.
-func (m *Manager) wish(ctx context.Context, session int64, s chat.Settings) error {
-	if err := m.open.ledger.Wish(ctx, session, s); err != nil {
-		return fmt.Errorf("store settings of session %d: %w", session, err)
+func (m *Manager) wish(ctx context.Context, session int64, k chat.Setting, value string) error {
+	if err := m.open.ledger.Wish(ctx, session, k, value); err != nil {
+		return fmt.Errorf("store the %s of session %d: %w", k, session, err)
 	}
 	m.pool.mu.Lock()
 	defer m.pool.mu.Unlock()

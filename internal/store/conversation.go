@@ -32,16 +32,33 @@ func (v Sessions) ConversationByID(ctx context.Context, id int64) (c chat.Conver
 	return c, err
 }
 
-// Set is described at router.Conversations.
-func (v Sessions) Set(ctx context.Context, c chat.Conversation) error {
+// Change is described at router.Conversations.
+func (v Sessions) Change(ctx context.Context, before, after chat.Conversation) error {
+	set, args := "session = session", []any{}
+	for _, f := range []struct {
+		column  string
+		was, is any
+	}{
+		{"agent", before.Agent, after.Agent},
+		{"workspace", before.Workspace, after.Workspace},
+		{"model", before.Model, after.Model},
+		{"mode", before.Mode, after.Mode},
+		{"effort", before.Effort, after.Effort},
+		{"lang", before.Lang, after.Lang},
+		{"verbosity", before.Verbosity, after.Verbosity},
+		{"rich", before.Rich, after.Rich},
+	} {
+		if f.was != f.is {
+			set, args = set+", "+f.column+" = ?", append(args, f.is)
+		}
+	}
 	return v.write(ctx, func(ctx context.Context, t *tx) error {
-		n, err := t.exec(ctx, `UPDATE conversation SET agent = ?, workspace = ?, model = ?, mode = ?, effort = ?, lang = ?, verbosity = ?, rich = ? WHERE id = ?`,
-			c.Agent, c.Workspace, c.Model, c.Mode, c.Effort, c.Lang, c.Verbosity, c.Rich, c.ID)
+		n, err := t.exec(ctx, `UPDATE conversation SET `+set+` WHERE id = ?`, append(args, after.ID)...)
 		if err != nil {
-			return fmt.Errorf("set conversation %d: %w", c.ID, err)
+			return fmt.Errorf("change conversation %d: %w", after.ID, err)
 		}
 		if n == 0 {
-			return missing("conversation", c.ID)
+			return missing("conversation", after.ID)
 		}
 		return nil
 	})

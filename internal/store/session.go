@@ -134,7 +134,8 @@ func (v Sessions) UseSession(ctx context.Context, conversation, session int64) (
 			return fmt.Errorf("use session %d: %w", session, err)
 		}
 		s.UsedAt = t.now
-		_, err = t.exec(ctx, `UPDATE conversation SET agent = ?, workspace = ? WHERE id = ?`, s.Agent, s.Workspace, conversation)
+		_, err = t.exec(ctx, `UPDATE conversation SET agent = ?, workspace = ?, model = ?, mode = ?, effort = ? WHERE id = ?`,
+			s.Agent, s.Workspace, s.Model, s.Mode, s.Effort, conversation)
 		return err
 	})
 	return s, err
@@ -209,8 +210,24 @@ func (v Sessions) Park(ctx context.Context, session int64, at time.Time) error {
 }
 
 // Wish is described at session.Ledger.
-func (v Sessions) Wish(ctx context.Context, session int64, s chat.Settings) error {
-	return v.touch(ctx, session, `UPDATE session SET model = ?2, mode = ?3, effort = ?4 WHERE id = ?1`, s.Model, s.Mode, s.Effort)
+func (v Sessions) Wish(ctx context.Context, session int64, k chat.Setting, value string) error {
+	column := map[chat.Setting]string{chat.SettingModel: "model", chat.SettingMode: "mode", chat.SettingEffort: "effort"}[k]
+	if column == "" {
+		return chat.E(chat.Invalid, string(k), nil)
+	}
+	return v.write(ctx, func(ctx context.Context, t *tx) error {
+		n, err := t.exec(ctx, `UPDATE session SET `+column+` = ?2 WHERE id = ?1`, session, value)
+		if err != nil {
+			return fmt.Errorf("change session %d: %w", session, err)
+		}
+		if n == 0 {
+			return missing("session", session)
+		}
+		if _, err := t.exec(ctx, `UPDATE conversation SET `+column+` = ?2 WHERE session = ?1`, session, value); err != nil {
+			return fmt.Errorf("change the conversation of session %d: %w", session, err)
+		}
+		return nil
+	})
 }
 
 // Natives is described at router.Conversations.

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,13 +36,15 @@ func TestReturningToASessionTakesItsAgentAndWorkspace(t *testing.T) {
 	m := l.say(1)[0]
 	first := l.session(m)
 	second := l.session(m)
-	must(t, l.Sessions().Set(ctx, chat.Conversation{ID: m.Conversation, Agent: "codex", Workspace: "/v", Model: "x", Lang: "zh", Rich: chat.ChoiceOn}))
+	must(t, l.Sessions().Change(ctx, chat.Conversation{}, chat.Conversation{ID: m.Conversation, Agent: "codex", Workspace: "/v", Lang: "zh", Rich: chat.ChoiceOn}))
+	must(t, l.Sessions().Wish(ctx, second.ID, chat.SettingModel, "x"))
+	must(t, l.Sessions().Wish(ctx, first.ID, chat.SettingMode, "plan"))
 	used := ok[chat.Session](t)(l.Sessions().UseSession(ctx, m.Conversation, first.ID))
 	if !used.UsedAt.After(first.UsedAt) {
 		t.Error("use is not noted")
 	}
 	want := chat.Conversation{
-		ID: m.Conversation, Session: first.ID, Previous: second.ID, Agent: "demo", Workspace: "/w", Model: "x", Lang: "zh", Rich: chat.ChoiceOn,
+		ID: m.Conversation, Session: first.ID, Previous: second.ID, Agent: "demo", Workspace: "/w", Mode: "plan", Lang: "zh", Rich: chat.ChoiceOn,
 	}
 	c := ok[chat.Conversation](t)(l.Sessions().ConversationByID(ctx, m.Conversation))
 	if c != want || !used.Serves(c) {
@@ -120,7 +124,7 @@ func TestPastSessionIsLostWithoutTheConversation(t *testing.T) {
 	_, err := l.Sessions().Lose(ctx, 999)
 	wantCode(t, err, chat.Missing)
 	wantCode(t, l.Sessions().Begun(ctx, 999), chat.Missing)
-	wantCode(t, l.Sessions().Set(ctx, chat.Conversation{ID: 999}), chat.Missing)
+	wantCode(t, l.Sessions().Change(ctx, chat.Conversation{ID: 999}, chat.Conversation{ID: 999}), chat.Missing)
 }
 
 func TestSettingsOfASessionAreStoredExactly(t *testing.T) {
@@ -129,12 +133,64 @@ func TestSettingsOfASessionAreStoredExactly(t *testing.T) {
 	ctx := t.Context()
 	s := l.session(l.say(1)[0])
 	for _, want := range []chat.Settings{{Model: "m", Mode: "plan", Effort: "high"}, {Effort: "low"}, {}} {
-		must(t, l.Sessions().Wish(ctx, s.ID, want))
+		must(t, l.wish(s.ID, want))
 		if got := ok[chat.Session](t)(l.Sessions().SessionByID(ctx, s.ID)); got.Wishes() != want {
 			t.Errorf("settings %+v, want %+v", got.Wishes(), want)
 		}
 	}
-	wantCode(t, l.Sessions().Wish(ctx, 999, chat.Settings{}), chat.Missing)
+	wantCode(t, l.Sessions().Wish(ctx, 999, chat.SettingMode, "plan"), chat.Missing)
+}
+
+// wish stores all settings of a session.
+func (l *ledger) wish(session int64, s chat.Settings) error {
+	for _, k := range []chat.Setting{chat.SettingModel, chat.SettingMode, chat.SettingEffort} {
+		if err := l.Sessions().Wish(l.t.Context(), session, k, s.Get(k)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func TestSettingThatChangesMeanwhileIsNotTakenBack(t *testing.T) {
+	t.Parallel()
+	l := openTest(t)
+	ctx := t.Context()
+	s, turn, _ := l.running(1)
+	must(t, l.wish(s.ID, chat.Settings{Mode: "plan"}))
+	was := ok[chat.Conversation](t)(l.Sessions().ConversationByID(ctx, s.Conversation))
+	// While somebody chooses a model, a language and how much is shown, the
+	// turn ends in which a plan was accepted.
+	must(t, l.Runs().Finish(ctx, chat.Ending{Turn: turn.ID, State: chat.TurnSucceeded, Mode: &chat.ModeChange{From: "plan", To: "edits"}}))
+	must(t, l.Sessions().Wish(ctx, s.ID, chat.SettingModel, "large"))
+	next := was
+	next.Lang, next.Verbosity = "zh", chat.VerbosityAll
+	must(t, l.Sessions().Change(ctx, was, next))
+	want := chat.Settings{Model: "large", Mode: "edits"}
+	c := ok[chat.Conversation](t)(l.Sessions().ConversationByID(ctx, s.Conversation))
+	if c.Wishes() != want || c.Lang != "zh" || c.Verbosity != chat.VerbosityAll {
+		t.Errorf("conversation %+v", c)
+	}
+	if got := ok[chat.Session](t)(l.Sessions().SessionByID(ctx, s.ID)); got.Wishes() != want {
+		t.Errorf("session %+v", got.Wishes())
+	}
+}
+
+func TestModeOfASessionAndOfItsConversationChangeTogether(t *testing.T) {
+	t.Parallel()
+	l := openTest(t)
+	ctx := t.Context()
+	m := l.say(1)[0]
+	old, s := l.session(m), l.session(m)
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() { must(t, l.Sessions().Wish(ctx, s.ID, chat.SettingMode, fmt.Sprintf("m%d", i))) })
+	}
+	all.Wait()
+	must(t, l.Sessions().Wish(ctx, old.ID, chat.SettingMode, "other")) // not the current one: nobody else's business
+	c := ok[chat.Conversation](t)(l.Sessions().ConversationByID(ctx, m.Conversation))
+	if got := ok[chat.Session](t)(l.Sessions().SessionByID(ctx, s.ID)); got.Mode == "" || got.Mode != c.Mode {
+		t.Errorf("session %q, conversation %q", got.Mode, c.Mode)
+	}
 }
 
 func TestSessionOfTheAgentsOwnIsTakenOverOnce(t *testing.T) {

@@ -101,8 +101,9 @@ func TestWhatAConversationWantsToSeeIsAskedForInItsTurns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		was := c
 		c.Verbosity = chat.VerbosityAll
-		if err := h.db.Sessions().Set(t.Context(), c); err != nil {
+		if err := h.db.Sessions().Change(t.Context(), was, c); err != nil {
 			t.Fatal(err)
 		}
 		h.agent.Script(fake.Text("done again"))

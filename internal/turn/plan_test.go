@@ -21,15 +21,7 @@ func planned() chat.Question {
 // conversation.
 func (h *house) wish(mode string) {
 	h.t.Helper()
-	c, err := h.db.Sessions().ConversationByID(h.t.Context(), h.session.Conversation)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	c.Mode = mode
-	if err := h.db.Sessions().Set(h.t.Context(), c); err != nil {
-		h.t.Fatal(err)
-	}
-	if err := h.db.Sessions().Wish(h.t.Context(), h.session.ID, chat.Settings{Mode: mode}); err != nil {
+	if err := h.db.Sessions().Wish(h.t.Context(), h.session.ID, chat.SettingMode, mode); err != nil {
 		h.t.Fatal(err)
 	}
 }
