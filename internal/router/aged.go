@@ -52,7 +52,11 @@ func (o old) ask(ctx context.Context, rows []chat.Inbound) error {
 	if err != nil {
 		return err
 	}
-	return o.end.settleWith(ctx, first, ids, chat.InboundAsked, chat.CodeNone, nil, o.question(rows, o.desk.lang(c, first.Sender)))
+	// Not under the key of the message: what a command says, once it runs, has
+	// that.
+	key := fmt.Sprintf("aged/%d", first.ID)
+	outs := o.desk.voice.Compose(first.Place, 0, key, chat.OutNotice, o.question(rows, o.desk.lang(c, first.Sender)))
+	return o.end.settleWith(ctx, first, ids, chat.InboundAsked, chat.CodeNone, outs)
 }
 
 func (o old) question(rows []chat.Inbound, lang string) chat.Reply {
@@ -68,13 +72,17 @@ func (o old) question(rows []chat.Inbound, lang string) chat.Reply {
 		text = append(text, "· …")
 	}
 	place := strconv.FormatInt(rows[0].Place.ID, 10)
-	return chat.Reply{
+	r := chat.Reply{
 		Kind: chat.ReplyNotice, Markdown: strings.Join(text, "\n"),
 		Buttons: [][]chat.Button{{
 			{Label: i18n.T(lang, "router.button_run"), Data: "aged:run:" + place, Style: "primary"},
 			{Label: i18n.T(lang, "router.button_drop"), Data: "aged:drop:" + place},
 		}},
 	}
+	if !rows[0].Place.Direct { // among several people it must be clear who is meant
+		r.ReplyTo = rows[0].Ref
+	}
+	return r
 }
 
 // span is an age limit for people.
@@ -99,6 +107,8 @@ func (o old) press(ctx context.Context, in chat.Inbound, what string) error {
 	if err != nil {
 		return fmt.Errorf("read old messages: %w", err)
 	}
+	busy := o.intake.aside.now() // what an earlier press lets run already
+	rows = slices.DeleteFunc(rows, func(old chat.Inbound) bool { return busy[old.ID] })
 	all := len(rows)
 	rows = slices.DeleteFunc(rows, func(old chat.Inbound) bool {
 		return old.Sender.ID != in.Sender.ID && !in.Role.Covers(chat.RoleOperator)
@@ -106,29 +116,60 @@ func (o old) press(ctx context.Context, in chat.Inbound, what string) error {
 	if all > 0 && len(rows) == 0 {
 		return o.end.tell(ctx, in, chat.InboundRefused, "aged_others")
 	}
-	key := "aged_dropped"
-	if choice == "run" {
-		key = "aged_runs"
-		err = o.run(ctx, rows)
-	} else {
-		err = o.drop(ctx, rows)
-	}
-	if err != nil {
-		return err
-	}
-	if len(rows) == 0 {
-		key = "aged_none"
-	}
 	c, err := o.desk.conversation(ctx, in.Conversation)
 	if err != nil {
 		return err
 	}
-	text := i18n.T(o.desk.lang(c, in.Sender), "router."+key, "n", len(rows))
-	var more []chat.Out
-	if all == len(rows) {
-		more = o.desk.unbutton(ctx, in)
+	key := "aged_dropped"
+	switch {
+	case len(rows) == 0:
+		key = "aged_none"
+	case choice == "run":
+		key = "aged_runs"
 	}
-	return o.end.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, more, say(text)...)
+	text := say(i18n.T(o.desk.lang(c, in.Sender), "router."+key, "n", len(rows)))
+	over := func() error {
+		var more []chat.Out
+		if all == len(rows) {
+			more = o.desk.unbutton(ctx, in)
+		}
+		return o.end.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, more, text...)
+	}
+	if choice == "drop" {
+		if err := o.drop(ctx, rows); err != nil {
+			return err
+		}
+		return over()
+	}
+	slow, err := o.run(ctx, rows)
+	switch {
+	case err != nil:
+		return err
+	case len(slow) == 0:
+		return over()
+	}
+	return o.later(ctx, in, slow, text, over)
+}
+
+// later carries out what may take long and then ends the press that lets it
+// run: until then a new life of the daemon finds the press again, and with it
+// the rest. That it was heard is said at once.
+func (o old) later(ctx context.Context, in chat.Inbound, slow []command.Call, text []chat.Reply, over func() error) error {
+	if err := o.end.voice.Say(ctx, in.Place, fmt.Sprintf("in/%d", in.ID), text...); err != nil {
+		return fmt.Errorf("say that old messages run: %w", err)
+	}
+	rows := make([]chat.Inbound, len(slow))
+	for i, c := range slow {
+		rows[i] = c.In
+	}
+	return o.intake.slow(ctx, in, func() error {
+		for _, c := range slow {
+			if err := o.intake.carry(ctx, c); err != nil {
+				return err
+			}
+		}
+		return over()
+	}, rows...)
 }
 
 func (o old) drop(ctx context.Context, rows []chat.Inbound) error {
@@ -144,8 +185,8 @@ func (o old) drop(ctx context.Context, rows []chat.Inbound) error {
 
 // run takes old messages as if they came now, in order. Those that were
 // sent together become one turn. The cap on the queue does not count: somebody
-// has just asked for them.
-func (o old) run(ctx context.Context, rows []chat.Inbound) error {
+// has just asked for them. Commands that may take long are returned instead.
+func (o old) run(ctx context.Context, rows []chat.Inbound) (slow []command.Call, err error) {
 	var cur *burst
 	flush := func() error {
 		if cur == nil {
@@ -158,16 +199,24 @@ func (o old) run(ctx context.Context, rows []chat.Inbound) error {
 	for _, in := range rows {
 		if name, arg, ok := command.Parse(in.Text); ok {
 			if err := flush(); err != nil {
-				return err
+				return nil, err
+			}
+			if o.intake.set.Slow(name) {
+				c, err := o.intake.call(ctx, in, name, arg)
+				if err != nil {
+					return nil, err
+				}
+				slow = append(slow, c)
+				continue
 			}
 			if err := o.intake.command(ctx, in, name, arg); err != nil {
-				return err
+				return nil, err
 			}
 			continue
 		}
 		if cur != nil && (cur.author != authorOf(in) || !o.intake.bursts.together(cur.rows[len(cur.rows)-1], in)) {
 			if err := flush(); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if cur == nil {
@@ -175,5 +224,5 @@ func (o old) run(ctx context.Context, rows []chat.Inbound) error {
 		}
 		cur.rows = append(cur.rows, in)
 	}
-	return flush()
+	return slow, flush()
 }

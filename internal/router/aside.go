@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -15,9 +16,10 @@ const (
 	asideMost   = 16 // those, and the ones that wait for it
 )
 
-// aside carries out commands that may take long, while the router goes on. Such
-// a command's message stays new until it has ended: after a crash it is carried
-// out again, and what it says is committed with its end, once.
+// aside carries out commands that may take long, while the router goes on. The
+// message that orders one, which is the command or the press that lets an old
+// one run, stays new until it has ended: after a crash it is carried out again,
+// and what it says is committed with its end, once.
 type aside struct {
 	trouble *trouble
 	wg      *sync.WaitGroup
@@ -38,18 +40,21 @@ func (a *aside) now() map[int64]bool {
 	return maps.Clone(a.busy)
 }
 
-// start does f, which ends in, beside the router, and again until it succeeds
-// or is given up. chat.Full: too many wait already. Only the router's own
-// goroutine calls it.
-func (a *aside) start(ctx context.Context, in chat.Inbound, f func() error) error {
+// start does f, which ends in and the messages that it lets run, beside the
+// router, and again until it succeeds or is given up. chat.Full: too many wait
+// already. Only the router's own goroutine calls it.
+func (a *aside) start(ctx context.Context, in chat.Inbound, f func() error, runs ...chat.Inbound) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.busy) >= asideMost {
+	if len(a.busy)+len(runs) >= asideMost {
 		return chat.E(chat.Full, strconv.Itoa(asideMost), nil)
 	}
-	a.busy[in.ID] = true
+	all := append(slices.Clone(runs), in)
+	for _, x := range all {
+		a.busy[x.ID] = true
+	}
 	a.wg.Go(func() {
-		defer a.done(in.ID)
+		defer a.done(all)
 		select {
 		case a.slots <- struct{}{}:
 			defer func() { <-a.slots }()
@@ -69,8 +74,10 @@ func (a *aside) start(ctx context.Context, in chat.Inbound, f func() error) erro
 	return nil
 }
 
-func (a *aside) done(inbound int64) {
+func (a *aside) done(ins []chat.Inbound) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.busy, inbound)
+	for _, in := range ins {
+		delete(a.busy, in.ID)
+	}
 }

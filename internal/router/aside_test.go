@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"cligate/internal/chat"
 	"cligate/internal/command"
@@ -118,6 +119,44 @@ func TestMoreFilesThanCanBeFetchedAreRefusedAloud(t *testing.T) {
 		close(files.gate)
 		synctest.Wait()
 		if h.said("here is") != 16 || h.unrouted() != 0 {
+			t.Errorf("said %q", h.voice.texts())
+		}
+	})
+}
+
+func TestAnOldFileCommandKeepsNobodyWaiting(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		files := &cabinet{gate: make(chan error)}
+		h := open(t, func(s *setup) { s.files = files })
+		h.say("/file get big", sentAgo(7*time.Hour))
+		h.say("and this", sentAgo(7*time.Hour))
+		h.told("Run")
+		h.click("aged:run")
+		h.say("in the same chat")
+		if ps := h.runner.prompts(); len(ps) != 2 || h.said("here is") != 0 {
+			t.Fatalf("prompts %q, said %q", ps, h.voice.texts())
+		}
+		h.click("aged:run") // once more, while it is on its way
+		files.gate <- nil
+		synctest.Wait()
+		if files.asked != 1 || h.said("here is big") != 1 || h.unrouted() != 0 {
+			t.Errorf("asked %d times, said %q", files.asked, h.voice.texts())
+		}
+	})
+}
+
+func TestAnOldFileCommandThatRunsOutlivesTheDaemon(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		h := open(t, func(s *setup) { s.dir, s.files = dir, &cabinet{gate: make(chan error)} })
+		h.say("/file get big", sentAgo(7*time.Hour))
+		h.click("aged:run")
+		h.stop()
+		h = open(t, func(s *setup) { s.dir, s.files = dir, &cabinet{} })
+		synctest.Wait()
+		if h.said("here is big") != 1 || h.unrouted() != 0 {
 			t.Errorf("said %q", h.voice.texts())
 		}
 	})

@@ -294,6 +294,14 @@ func TestOldCommandsAreNotCarriedOutUnasked(t *testing.T) {
 	})
 }
 
+func TestWhatAnOldCommandSaysIsHeard(t *testing.T) {
+	play(t, nil, func(t *testing.T, h *house) {
+		h.say("/whoami", sentAgo(20*time.Hour))
+		h.click("aged:run")
+		h.heard(owner.ID, "Ann")
+	})
+}
+
 func TestAgeIsNeverComparedWithTheStart(t *testing.T) {
 	play(t, func(s *setup) { s.cfg.Age = time.Minute }, func(t *testing.T, h *house) {
 		time.Sleep(time.Hour) // the daemon has been up for long

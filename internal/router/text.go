@@ -77,17 +77,14 @@ func (k *intake) command(ctx context.Context, in chat.Inbound, name, arg string)
 	if err := k.flushAuthor(ctx, in); err != nil {
 		return err
 	}
-	conv, err := k.desk.conversation(ctx, in.Conversation)
+	c, err := k.call(ctx, in, name, arg)
 	if err != nil {
 		return err
 	}
-	c := command.Call{In: in, Conv: conv, Lang: k.desk.lang(conv, in.Sender), Name: name, Arg: arg}
+	conv := c.Conv
 	switch {
-	case k.set.Slow(name) && in.State == chat.InboundNew: // only what is new is found again after a crash
-		if err := k.aside.start(ctx, in, func() error { return k.carry(ctx, c) }); err != nil {
-			return k.end.refuse(ctx, in, []int64{in.ID}, conv, err)
-		}
-		return nil
+	case k.set.Slow(name):
+		return k.slow(ctx, in, func() error { return k.carry(ctx, c) })
 	case k.set.Has(name):
 		return k.carry(ctx, c)
 	case !in.Role.Covers(chat.RoleMember):
@@ -96,6 +93,24 @@ func (k *intake) command(ctx context.Context, in chat.Inbound, name, arg string)
 		return k.turn(ctx, &burst{author: authorOf(in), rows: []chat.Inbound{in}, bare: true}, false)
 	}
 	return k.end.settle(ctx, in, chat.InboundDone, chat.CodeNone, k.set.Unknown(c).Replies...)
+}
+
+// call is a command as it is to be carried out.
+func (k *intake) call(ctx context.Context, in chat.Inbound, name, arg string) (command.Call, error) {
+	conv, err := k.desk.conversation(ctx, in.Conversation)
+	if err != nil {
+		return command.Call{}, err
+	}
+	return command.Call{In: in, Conv: conv, Lang: k.desk.lang(conv, in.Sender), Name: name, Arg: arg}, nil
+}
+
+// slow has f carried out beside the router: commands that may take long, which
+// in orders. It is the only way in which they are.
+func (k *intake) slow(ctx context.Context, in chat.Inbound, f func() error, runs ...chat.Inbound) error {
+	if err := k.aside.start(ctx, in, f, runs...); err != nil {
+		return k.end.refuse(ctx, in, []int64{in.ID}, chat.Conversation{}, err)
+	}
+	return nil
 }
 
 // carry carries out a command of ours.
