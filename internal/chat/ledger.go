@@ -23,6 +23,11 @@ type NewTurn struct {
 	// Cause is the click or command that asked for a turn without being its
 	// input; the same cause makes one turn only. 0 = none.
 	Cause int64
+	// Instead says that the words are meant in place of what runs in the
+	// session. Until they were offered to it the turn stands before all others
+	// that wait there; should what runs be cut off by the end of the daemon,
+	// they run in its place.
+	Instead bool
 }
 
 // NewSession is what a session is made from. It becomes the conversation's
@@ -85,6 +90,7 @@ type Unfinished struct {
 	Turn    Turn
 	Attempt Attempt // zero when it was never claimed
 	Asks    []Ask   // asks of the turn that were open or whose answer may not have arrived
+	Instead Turn    // queued, to run in its place: its words were not offered to it yet. Zero = none
 }
 
 // Stranger is somebody without a grant who wrote.

@@ -40,6 +40,7 @@ type order struct {
 	names   int64
 	exempt  bool // from the cap on the queue
 	steered bool // is given to the running turn: that it waits is not shown
+	instead bool // as of chat.NewTurn
 }
 
 // place queues a turn and returns its session, which the caller wakes.
@@ -100,7 +101,7 @@ func (d *desk) queue(ctx context.Context, o order) (chat.Turn, error) {
 func (o order) turn(session, after int64) chat.NewTurn {
 	n := chat.NewTurn{
 		Conversation: o.in.Conversation, Session: session, Place: o.in.Place, Origin: chat.OriginUser,
-		Input: o.input, Inbound: o.inbound, By: o.in.Sender, Names: o.names, After: after,
+		Input: o.input, Inbound: o.inbound, By: o.in.Sender, Names: o.names, After: after, Instead: o.instead,
 	}
 	if o.in.Kind != chat.KindClick {
 		n.ReplyTo = o.in.Ref

@@ -62,6 +62,7 @@ func (d *desk) Steer(ctx context.Context, r command.Request) (int64, command.Ste
 		put, can = d.runner.Replace, command.Agent.Replaces
 	}
 	o.steered = r.Session != 0 && giver{d}.able(r.Session, can)
+	o.instead = r.Instead && r.Session != 0
 	t, err := d.queue(ctx, o)
 	if err != nil || t.ID == 0 { // made before, and dealt with then
 		return t.Session, command.SteerTried, err

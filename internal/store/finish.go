@@ -122,6 +122,10 @@ OR k.state = 'answered' AND k.used_at >= (SELECT max(at) FROM ask WHERE turn = ?
 			if err != nil {
 				return err
 			}
+			u.Instead, err = first(ctx, h, scanTurn, `SELECT `+turnCols+` WHERE t.session = ? AND t.state = 'queued' AND t.held = 3 ORDER BY t.id LIMIT 1`, q.Session)
+			if err != nil && chat.CodeOf(err) != chat.Missing {
+				return err
+			}
 			us = append(us, u)
 		}
 		return nil

@@ -30,7 +30,7 @@ func withdraw(ctx context.Context, t *tx, turn int64) error {
 
 // Hold is described at router.QueueControl.
 func (v Turns) Hold(ctx context.Context, session int64) (int, error) {
-	return v.held(ctx, `UPDATE turn SET held = max(held, 1) WHERE session = ? AND state = 'queued'`, session)
+	return v.held(ctx, `UPDATE turn SET held = CASE WHEN held IN (0, 3) THEN 1 ELSE held END WHERE session = ? AND state = 'queued'`, session)
 }
 
 // Release is described at router.QueueControl.

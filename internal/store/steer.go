@@ -8,11 +8,14 @@ import (
 )
 
 // The column held of a turn: 0 may start, 1 waits for a person's word, 2 its
-// words are being given to the turn that runs.
+// words are being given to the turn that runs, 3 may start, before all others,
+// for its words are meant in place of what runs, 4 the same words while they
+// are being given.
 
 // Offer is described at router.QueueControl.
 func (v Turns) Offer(ctx context.Context, turn int64) error {
-	return v.queued(ctx, `UPDATE turn SET held = 2 WHERE id = ? AND state = 'queued' AND held < 2`, turn)
+	return v.queued(ctx, `UPDATE turn SET held = CASE held WHEN 3 THEN 4 ELSE 2 END
+WHERE id = ? AND state = 'queued' AND held IN (0, 1, 3)`, turn)
 }
 
 // Return is described at router.QueueControl.
@@ -63,11 +66,11 @@ func (v Turns) Join(ctx context.Context, turn, into int64, outs []chat.Out) erro
 // Undecided is described at router.QueueControl.
 func (v Turns) Undecided(ctx context.Context) (qs []chat.Turn, err error) {
 	err = v.write(ctx, func(ctx context.Context, t *tx) error {
-		qs, err = list(ctx, t, scanTurn, `SELECT `+turnCols+` WHERE t.held = 2 AND t.state = 'queued' ORDER BY t.id`)
+		qs, err = list(ctx, t, scanTurn, `SELECT `+turnCols+` WHERE t.held IN (2, 4) AND t.state = 'queued' ORDER BY t.id`)
 		if err != nil || len(qs) == 0 {
 			return err
 		}
-		_, err = t.exec(ctx, `UPDATE turn SET held = 1 WHERE held = 2`)
+		_, err = t.exec(ctx, `UPDATE turn SET held = 1 WHERE held IN (2, 4) AND state = 'queued'`)
 		return err
 	})
 	return qs, err

@@ -35,6 +35,36 @@ func TestWordsThatARunningTurnTookBelongToIt(t *testing.T) {
 	wantCode(t, l.Turns().Join(ctx, q.ID, run.ID, nil), chat.Conflict)
 }
 
+func TestWordsMeantInPlaceOfWhatRunsComeFirst(t *testing.T) {
+	t.Parallel()
+	l := openTest(t)
+	ctx := t.Context()
+	s, run, _ := l.running(1)
+	waits := l.turn(s, l.say(2)...)
+	m := l.say(3)[0]
+	q := ok[chat.Turn](t)(l.Turns().NewTurn(ctx, chat.NewTurn{
+		Conversation: m.Conversation, Session: s.ID, Place: m.Place, Inbound: []int64{m.ID}, Instead: true,
+		Input: chat.Input{Pieces: []chat.Piece{{Inbound: m.ID, Text: m.Text}}},
+	}))
+	if all := ok[[]chat.Turn](t)(l.Turns().Queued(ctx, s.ID)); len(all) != 2 || all[0].ID != q.ID || all[1].ID != waits.ID || q.Held {
+		t.Errorf("queued %+v", all)
+	}
+	us := ok[[]chat.Unfinished](t)(l.Runs().Unfinished(ctx))
+	if len(us) != 1 || us[0].Turn.ID != run.ID || us[0].Instead.ID != q.ID {
+		t.Errorf("unfinished %+v", us)
+	}
+	must(t, l.Turns().Offer(ctx, q.ID)) // from here on they may have arrived: that is asked about
+	if us := ok[[]chat.Unfinished](t)(l.Runs().Unfinished(ctx)); us[0].Instead.ID != 0 {
+		t.Errorf("unfinished %+v", us)
+	}
+	if left := ok[[]chat.Turn](t)(l.Turns().Undecided(ctx)); len(left) != 1 || left[0].ID != q.ID {
+		t.Errorf("undecided %+v", left)
+	}
+	if next := ok[chat.Turn](t)(l.Turns().NextTurn(ctx, s.ID)); next.ID != waits.ID {
+		t.Errorf("next %+v", next)
+	}
+}
+
 func TestWordsThatMayHaveReachedATurnAreHeldAfterARestart(t *testing.T) {
 	t.Parallel()
 	l := openTest(t)

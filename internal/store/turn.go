@@ -8,7 +8,7 @@ import (
 )
 
 const turnCols = `t.id, t.conversation, t.session, t.origin, t.state, t.reason, t.body, t.crc, t.sender, t.reply_to,
-t.names, t.after, t.held > 0, t.choice, t.usage, t.created_at, t.started_at, t.ended_at, ` + placeCols + `
+t.names, t.after, t.held IN (1, 2, 4), t.choice, t.usage, t.created_at, t.started_at, t.ended_at, ` + placeCols + `
 FROM turn t JOIN place p ON p.id = t.place`
 
 func scanTurn(r row) (chat.Turn, error) {
@@ -27,8 +27,11 @@ func scanTurn(r row) (chat.Turn, error) {
 
 // mayStart holds for queued turns that nothing but the running turn keeps from
 // starting.
-const mayStart = `t.state = 'queued' AND t.held = 0 AND NOT EXISTS (
-	SELECT 1 FROM turn b WHERE b.id = t.after AND b.state IN ('queued', 'running', 'waiting') AND b.held = 0)`
+const mayStart = `t.state = 'queued' AND t.held IN (0, 3) AND NOT EXISTS (
+	SELECT 1 FROM turn b WHERE b.id = t.after AND b.state IN ('queued', 'running', 'waiting') AND b.held IN (0, 3))`
+
+// inLine is the order of what waits in a session.
+const inLine = ` ORDER BY t.held >= 3 DESC, t.id`
 
 // NewTurn is described at router.Turns.
 func (v Turns) NewTurn(ctx context.Context, n chat.NewTurn) (q chat.Turn, err error) {
@@ -65,9 +68,9 @@ func newTurn(ctx context.Context, t *tx, n chat.NewTurn, s chat.TurnState) (int6
 		started = micros(t.now)
 	}
 	id, err := t.insert(ctx, `INSERT INTO turn
-(conversation, session, place, origin, state, body, crc, sender, reply_to, names, after, cause, created_at, started_at)
-VALUES (?, ?, `+heir+`?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		n.Conversation, n.Session, n.Place.ID, origin, s, body, crc, by, reply, n.Names, n.After, n.Cause, micros(t.now), started)
+(conversation, session, place, origin, state, body, crc, sender, reply_to, names, after, held, cause, created_at, started_at)
+VALUES (?, ?, `+heir+`?), ?, ?, ?, ?, ?, ?, ?, ?, CASE WHEN ? THEN 3 ELSE 0 END, ?, ?, ?)`,
+		n.Conversation, n.Session, n.Place.ID, origin, s, body, crc, by, reply, n.Names, n.After, n.Instead, n.Cause, micros(t.now), started)
 	if isTaken(err) {
 		return 0, conflict("cause or session of a turn", max(n.Cause, n.Session))
 	} else if err != nil {
@@ -101,7 +104,7 @@ func turnByID(ctx context.Context, t *tx, id int64) (chat.Turn, error) {
 
 // NextTurn is described at router.Turns.
 func (v Turns) NextTurn(ctx context.Context, session int64) (chat.Turn, error) {
-	return v.one(ctx, `WHERE t.session = ? AND `+mayStart+` ORDER BY t.id LIMIT 1`, session)
+	return v.one(ctx, `WHERE t.session = ? AND `+mayStart+inLine+` LIMIT 1`, session)
 }
 
 // Active is described at router.Turns.
@@ -130,7 +133,7 @@ func (v Turns) one(ctx context.Context, where string, args ...any) (q chat.Turn,
 // Queued is described at router.Turns.
 func (v Turns) Queued(ctx context.Context, session int64) (qs []chat.Turn, err error) {
 	err = v.readOpen(ctx, func(ctx context.Context, h handle) (err error) {
-		qs, err = list(ctx, h, scanTurn, `SELECT `+turnCols+` WHERE t.session = ? AND t.state = 'queued' ORDER BY t.id`, session)
+		qs, err = list(ctx, h, scanTurn, `SELECT `+turnCols+` WHERE t.session = ? AND t.state = 'queued'`+inLine, session)
 		return err
 	})
 	return qs, err

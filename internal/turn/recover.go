@@ -14,7 +14,9 @@ import (
 // Recover settles what the last process of the daemon left behind; it runs at
 // boot, before any lane. A turn that the agent never saw goes back to the
 // queue in silence. One that it may have seen is interrupted, and the user is
-// told and asked; the session is kept. Recovering twice changes nothing.
+// told and asked; the session is kept. Where other words were stored that were
+// meant in its place, and that the agent was not given yet, they run next, and
+// it is stopped. Recovering twice changes nothing.
 func (r *Runner) Recover(ctx context.Context) error {
 	return recovery{r}.run(ctx)
 }
@@ -57,7 +59,7 @@ func (r recovery) reap(ctx context.Context, left []chat.Unfinished) error {
 }
 
 func (r recovery) recovered(ctx context.Context, u chat.Unfinished) error {
-	if !u.Attempt.State.Seen() {
+	if !u.Attempt.State.Seen() && u.Instead.ID == 0 {
 		err := r.books.Recovery.Requeue(ctx, u.Turn.ID)
 		if err == nil {
 			r.cfg.Log.InfoContext(ctx, "turn requeued", "turn", u.Turn.ID, "session", u.Turn.Session)
@@ -76,7 +78,12 @@ func (r recovery) recovered(ctx context.Context, u chat.Unfinished) error {
 	}
 	w := r.words(u.Turn, s.Agent, language(c, u.Turn.By))
 	e := ending{state: chat.TurnInterrupted, reason: chat.DaemonDied}
-	notice := w.notice(w.sentence(e)+"\n\n"+i18n.T(w.lang, "turn.partial_unknown")+r.left(s, u.Turn.ID, w.lang), w.offers(e)...)
+	text := w.sentence(e) + "\n\n" + i18n.T(w.lang, "turn.partial_unknown")
+	if u.Instead.ID != 0 {
+		e.state = chat.TurnStopped
+		text = i18n.T(w.lang, "turn.replaced", "text", escaped(line(u.Instead.Input.Text(), titleLimit)), "n", u.Turn.ID)
+	}
+	notice := w.notice(text+r.left(s, u.Turn.ID, w.lang), w.offers(e)...)
 	notice.ReplyTo = u.Turn.ReplyTo
 	err = r.books.Ledger.Finish(ctx, chat.Ending{
 		Turn: u.Turn.ID, Attempt: u.Attempt.ID, State: e.state, Reason: e.reason,
@@ -91,7 +98,7 @@ func (r recovery) recovered(ctx context.Context, u chat.Unfinished) error {
 		a.State = chat.AskVoid // also a decided one: the agent is gone
 		r.spawn(func() { closed{r.Runner, a, w.agent, w.lang}.relabel(context.WithoutCancel(ctx)) })
 	}
-	r.cfg.Log.InfoContext(ctx, "turn interrupted", "turn", u.Turn.ID, "session", u.Turn.Session, "reason", e.reason)
+	r.cfg.Log.InfoContext(ctx, "turn ended at boot", "turn", u.Turn.ID, "session", u.Turn.Session, "state", e.state, "reason", e.reason)
 	return nil
 }
 

@@ -94,6 +94,35 @@ func TestTurnThatTheAgentMayHaveSeenIsNeverRunAgain(t *testing.T) {
 	})
 }
 
+func TestWordsMeantInPlaceOfATurnRunInItsPlaceAfterARestart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, s := range []chat.AttemptState{chat.AttemptClaimed, chat.AttemptSent} {
+			h := build(t, turn.Config{})
+			tn, _ := h.dead(s, false)
+			waits := h.queue("and then this")
+			instead := h.queue("a poem, please", func(n *chat.NewTurn) { n.Instead = true })
+			h.recover()
+			h.recover() // twice: one message
+			h.wantState(tn, chat.TurnStopped, chat.DaemonDied)
+			outs := h.deliver()
+			if said := texts(outs); len(outs) != 1 || !strings.Contains(said, "a poem, please") || !strings.Contains(said, "/retry "+itoa(tn.ID)) {
+				t.Errorf("said %q", said)
+			}
+			if got := buttons(outs); len(got) != 0 {
+				t.Errorf("offers %q", got)
+			}
+			next, err := h.db.Turns().NextTurn(t.Context(), tn.Session)
+			if err != nil || next.ID != instead.ID {
+				t.Fatalf("next is %+v, %v", next, err)
+			}
+			h.Run(t.Context(), next)
+			if next, err = h.db.Turns().NextTurn(t.Context(), tn.Session); err != nil || next.ID != waits.ID {
+				t.Errorf("then %+v, %v", next, err)
+			}
+		}
+	})
+}
+
 func TestAskOfADeadDaemonIsVoid(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		h := build(t, turn.Config{})

@@ -161,15 +161,19 @@ func (h *house) record(text string) chat.Inbound {
 }
 
 // queue stores a turn with the given prompt.
-func (h *house) queue(text string) chat.Turn {
+func (h *house) queue(text string, change ...func(*chat.NewTurn)) chat.Turn {
 	h.t.Helper()
 	m := h.record(text)
 	s := h.current()
-	t, err := h.db.Turns().NewTurn(h.t.Context(), chat.NewTurn{
+	n := chat.NewTurn{
 		Conversation: s.Conversation, Session: s.ID, Place: h.place, Origin: chat.OriginUser,
 		Input: chat.Input{Pieces: []chat.Piece{{Inbound: m.ID, Text: text}}}, Inbound: []int64{m.ID},
 		By: ann, ReplyTo: m.Ref,
-	})
+	}
+	for _, f := range change {
+		f(&n)
+	}
+	t, err := h.db.Turns().NewTurn(h.t.Context(), n)
 	if err != nil {
 		h.t.Fatal(err)
 	}
