@@ -225,6 +225,9 @@ type Click struct {
 	Took     time.Duration
 }
 
+// Unanswered is what a client shows when no answer to a press came in time.
+const Unanswered = 200341
+
 // Press lets a person press a button with this value on a message of the bot,
 // or submit its form. The value need not be on the card: clients can be forged.
 func (x *crowd) Press(app, message, from string, value map[string]any, form map[string]any) Click {
@@ -255,7 +258,7 @@ func (x *crowd) Press(app, message, from string, value map[string]any, form map[
 	c := Click{Event: got.ID, Took: got.Took}
 	switch {
 	case got.Code == 0:
-		c.Code = 200341
+		c.Code = Unanswered
 	case got.Code != 200:
 		c.Answered, c.Code = true, 200671
 	default:

@@ -20,6 +20,9 @@ var ladder = []time.Duration{15 * time.Second, 5 * time.Minute, time.Hour, 6 * t
 type Delivery struct {
 	ID       string // event id
 	Type     string
+	Message  string    // that it is about, of a new message
+	Pushed   time.Time // for the first time
+	Taken    time.Time // when it was acknowledged; zero = not yet
 	Attempts int
 	Acked    bool
 	Code     int             // of the last acknowledgement
@@ -80,6 +83,20 @@ func (d *dispatch) Deliveries() []Delivery {
 	return out
 }
 
+// Pending returns how many events of an app are still to be acknowledged.
+// Presses are not among them: they are pushed once.
+func (d *dispatch) Pending(app string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n := 0
+	for _, dv := range d.sent {
+		if dv.app == app && !dv.Acked && dv.Type != cardAction {
+			n++
+		}
+	}
+	return n
+}
+
 // PushAgain pushes an event at once that waits for its next step, or that was
 // acknowledged already: the service does that too.
 func (d *dispatch) PushAgain(event string) {
@@ -138,12 +155,21 @@ func (d *dispatch) push(app, kind string, event any) *delivery {
 		},
 		"event": event,
 	})
-	dv := &delivery{Delivery: Delivery{ID: id, Type: kind}, app: app, payload: body, done: make(chan struct{}), again: make(chan struct{}, 1)}
+	dv := &delivery{Delivery: Delivery{ID: id, Type: kind, Message: about(event)}, app: app, payload: body, done: make(chan struct{}), again: make(chan struct{}, 1)}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	dv.Pushed = time.Now()
 	d.sent = append(d.sent, dv)
 	d.start(dv, kind != cardAction)
 	return dv
+}
+
+// about is the id of the new message that an event carries.
+func about(event any) string {
+	e, _ := event.(map[string]any)
+	m, _ := e["message"].(map[string]any)
+	id, _ := m["message_id"].(string)
+	return id
 }
 
 // start begins an attempt; the lock is held.
@@ -213,6 +239,9 @@ func (d *dispatch) attempt(dv *delivery) bool {
 	}
 	if code == 200 {
 		dv.Acked, dv.Data = true, data
+		if dv.Taken.IsZero() {
+			dv.Taken = time.Now()
+		}
 	}
 	return code == 200
 }

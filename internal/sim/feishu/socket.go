@@ -33,6 +33,7 @@ type conn struct {
 	mu   sync.Mutex
 	mood Mood
 	acks map[string]chan frames.Frame
+	over chan struct{} // closed when the connection is lost
 }
 
 func (d *dispatch) ticket(ticket, app string) {
@@ -117,7 +118,7 @@ func (s *Server) openSocket(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	c := &conn{d: d, app: id, ws: ws, acks: map[string]chan frames.Frame{}}
+	c := &conn{d: d, app: id, ws: ws, acks: map[string]chan frames.Frame{}, over: make(chan struct{})}
 	d.mu.Lock()
 	if d.over {
 		d.mu.Unlock()
@@ -165,6 +166,7 @@ func (c *conn) read() {
 
 func (c *conn) gone() {
 	_ = c.ws.Close()
+	close(c.over)
 	c.d.mu.Lock()
 	defer c.d.mu.Unlock()
 	c.d.conns = slices.DeleteFunc(c.d.conns, func(o *conn) bool { return o == c })
@@ -228,6 +230,8 @@ func (c *conn) event(id string, payload []byte, split int, within time.Duration)
 		delete(c.acks, id)
 		c.mu.Unlock()
 		return 0, nil, errors.New("not acknowledged in time")
+	case <-c.over:
+		return 0, nil, errors.New("the connection was lost")
 	case <-c.d.s.closed:
 		return 0, nil, errors.New("the service ends")
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // good is a world without offence: two questions and a stranger.
@@ -17,9 +18,10 @@ func good() World {
 			{Chat: "a", Key: "k5", Allowed: true, Command: true},
 		},
 		Shown: []Shown{
-			{"a", "11", "first k1.1", false}, {"a", "12", "then k1.2", false}, {"a", "13", "k10.1", false},
-			{"b", "14", "it was interrupted", false},
+			{Chat: "a", ID: "11", Text: "first k1.1"}, {Chat: "a", ID: "12", Text: "then k1.2"}, {Chat: "a", ID: "13", Text: "k10.1"},
+			{Chat: "b", ID: "14", Text: "it was interrupted"},
 		},
+		Presses: []Press{{Chat: "a", Data: "ask:1:allow", Took: time.Second}, {Chat: "a", Data: "ask:1:allow", Code: 200341, Took: 3 * time.Second, Excused: true}},
 		Prompts: []Prompt{{"s1", "say k1"}, {"s1", "say k10"}, {"s2", "say k3"}},
 		Ledger: Ledger{
 			Integrity: "ok",
@@ -62,14 +64,14 @@ var defects = map[string][]func(*World){
 		func(w *World) { w.Shown[0].Text, w.Shown[1].Text = w.Shown[1].Text, w.Shown[0].Text },
 	},
 	"no answer text is shown twice": {
-		func(w *World) { w.Shown = append(w.Shown, Shown{"a", "15", "again k1.1", false}) },
+		func(w *World) { w.Shown = append(w.Shown, Shown{Chat: "a", ID: "15", Text: "again k1.1"}) },
 		func(w *World) {
-			w.Shown = append(w.Shown, Shown{"a", "15", "k1.1", true}, Shown{"a", "16", "k1.1", true})
+			w.Shown = append(w.Shown, Shown{Chat: "a", ID: "15", Text: "k1.1", File: true}, Shown{Chat: "a", ID: "16", Text: "k1.1", File: true})
 		},
 		func(w *World) { w.Shown[0].Text = "k1.1 k1.1" },
 	},
 	"nothing is shown in another chat": {
-		func(w *World) { w.Shown = append(w.Shown, Shown{"b", "15", "k1.2", false}) },
+		func(w *World) { w.Shown = append(w.Shown, Shown{Chat: "b", ID: "15", Text: "k1.2"}) },
 	},
 	"no prompt is given twice": {
 		func(w *World) { w.Prompts = append(w.Prompts, Prompt{"s1", "say k1"}) },
@@ -79,8 +81,16 @@ var defects = map[string][]func(*World){
 	},
 	"answers keep the order of the questions": {
 		func(w *World) {
-			w.Shown = []Shown{{"a", "13", "k10.1", false}, {"a", "11", "k1.1", false}, {"a", "12", "k1.2", false}, w.Shown[3]}
+			w.Shown = []Shown{{Chat: "a", ID: "13", Text: "k10.1"}, {Chat: "a", ID: "11", Text: "k1.1"}, {Chat: "a", ID: "12", Text: "k1.2"}, w.Shown[3]}
 		},
+	},
+	"no card is left open": {
+		func(w *World) { w.Shown[0].Open = true },
+	},
+	"presses are answered in time": {
+		func(w *World) { w.Presses[1].Excused = false },
+		func(w *World) { w.Presses[0].Took = 3500 * time.Millisecond },
+		func(w *World) { w.Presses[0].Code = 200672 },
 	},
 	"strangers cause nothing": {
 		func(w *World) { w.Ledger.Inbound = append(w.Ledger.Inbound, Inbound{9, "c", "k4", "ignored", 0}) },
@@ -118,12 +128,34 @@ func TestEverySeededDefectIsFound(t *testing.T) {
 	}
 }
 
+// turned is a world in which a platform that pushes handed over two messages
+// whose answers are in the other order.
+func turned(w *World) {
+	w.Shown = []Shown{w.Shown[2], w.Shown[0], w.Shown[1], w.Shown[3]}
+	now := time.Now()
+	w.Said[0].Pushed, w.Said[0].Taken = now, now.Add(time.Second)
+	w.Said[1].Pushed, w.Said[1].Taken = now.Add(2*time.Second), now.Add(3*time.Second)
+}
+
+func TestOrderIsAskedForOnlyWhereThePlatformKeptIt(t *testing.T) {
+	t.Parallel()
+	w := good()
+	turned(&w)
+	if got := Judge(w); len(got) != 1 {
+		t.Errorf("handed over one after the other: %q", got)
+	}
+	w.Said[0].Taken = w.Said[1].Taken // it had to be pushed again
+	if got := Judge(w); len(got) > 0 {
+		t.Errorf("handed over at the same time: %q", got)
+	}
+}
+
 func TestARetryMayRepeatAPromptAndItsAnswer(t *testing.T) {
 	t.Parallel()
 	w := good()
 	w.Said[0].Again = 1
 	w.Prompts = append(w.Prompts, Prompt{"s1", "say k1"})
-	w.Shown = append(w.Shown, Shown{"a", "15", "k1.1 k1.2", false})
+	w.Shown = append(w.Shown, Shown{Chat: "a", ID: "15", Text: "k1.1 k1.2"})
 	if got := Judge(w); len(got) > 0 {
 		t.Errorf("%q", got)
 	}
@@ -132,7 +164,7 @@ func TestARetryMayRepeatAPromptAndItsAnswer(t *testing.T) {
 func TestAFileMayHoldWhatAMessageBegan(t *testing.T) {
 	t.Parallel()
 	w := good()
-	w.Shown = append(w.Shown, Shown{"a", "15", "k1.1 k1.2", true})
+	w.Shown = append(w.Shown, Shown{Chat: "a", ID: "15", Text: "k1.1 k1.2", File: true})
 	if got := Judge(w); len(got) > 0 {
 		t.Errorf("%q", got)
 	}

@@ -1,6 +1,6 @@
 // Package rig runs the real daemon as a real process in the midst of strict
-// stand-ins: a Telegram server, scripted agents, a web reader. Tests speak
-// through chats, kill what they like, and hand what is left to the oracle.
+// stand-ins: a Telegram server, a Feishu open platform, scripted agents, a web
+// reader. Tests speak through chats, kill what they like, and hand what is left to the oracle.
 //
 //	r := rig.New(t, rig.Options{})
 //	r.Start()
@@ -53,7 +53,8 @@ const (
 // Options says what is different from the usual.
 type Options struct {
 	Agent      string   // Claude (the default) or Demo
-	NoTelegram bool     // only the web chat
+	NoTelegram bool     // the daemon has no bot there
+	Feishu     Way      // how Feishu's events come; none: the daemon has no app there
 	Privacy    bool     // Telegram's privacy mode in groups
 	Env        []string // NAME=value, more of the daemon's environment
 	Owners     []int64  // default: Owner
@@ -63,6 +64,7 @@ type Options struct {
 type Rig struct {
 	*Daemon
 	book
+	*feishuHouse
 	Dir      string // of this rig
 	Telegram *telegram.Server
 	tb       testing.TB
@@ -99,11 +101,13 @@ func New(tb testing.TB, o Options) *Rig {
 	for _, id := range o.Owners {
 		srv.AddChat(id, telegram.Private, "Owner "+strconv.FormatInt(id, 10))
 	}
+	r.feishuHouse = openFeishu(r)
 	r.Daemon = &Daemon{bin: bin.Daemon, dir: r.Dir, env: r.env(bin), tb: tb}
 	tb.Cleanup(func() {
 		r.hangUp()
 		r.end()
 		srv.Close()
+		r.leave()
 	})
 	return r
 }
@@ -124,6 +128,7 @@ func (r *Rig) env(bin Binaries) []string {
 		env = append(env, "CLIGATE_TELEGRAM_TOKEN="+Token, "CLIGATE_TELEGRAM_API_URL="+r.Telegram.URL,
 			"CLIGATE_TELEGRAM_OWNERS="+strings.Join(owners, ","), "CLIGATE_TELEGRAM_POLL_TIMEOUT=5s")
 	}
+	env = append(env, r.feishuHouse.env()...)
 	return append(env, r.opts.Env...)
 }
 

@@ -38,3 +38,30 @@ func TestMessageIsAnsweredAndNothingIsLeft(t *testing.T) {
 		})
 	}
 }
+
+func TestAConversationOnFeishuOutlivesTheDaemon(t *testing.T) {
+	t.Parallel()
+	for _, way := range []rig.Way{rig.Socket, rig.Hook} {
+		t.Run(string(way), func(t *testing.T) {
+			t.Parallel()
+			r := rig.New(t, rig.Options{Feishu: way, NoTelegram: true})
+			r.Start()
+			c := r.FeishuChat(rig.Owner)
+			c.Tell("remember the word plum k1", "k1")
+			c.Await("plum")
+			r.Rest()
+			r.Kill()
+			c.Tell("what was the word? k2", "k2")
+			r.Start()
+			c.Await("the word was plum")
+			c.Say("run touch pear")
+			c.Press("ask:", "Allow")
+			r.Rest()
+			r.Judge()
+			r.Stop()
+			if left := r.Orphans(); len(left) > 0 {
+				t.Error(left)
+			}
+		})
+	}
+}

@@ -16,6 +16,7 @@ type Message struct {
 	ID      string
 	Text    string // also what is in its file
 	File    bool   // it carries one
+	Open    bool   // a card that still streams: "generating"
 	Buttons []Button
 }
 
@@ -28,6 +29,8 @@ type Talk struct {
 	To   string // whom every message names first, in groups: "@rig_bot"
 	rig  *Rig
 	side side
+	// spaced says that the name stands before commands too, as a word of its own.
+	spaced bool
 
 	mu      sync.Mutex
 	pressed map[string]bool
@@ -82,21 +85,23 @@ func (t *Talk) addressed(text string) string {
 	switch {
 	case t.To == "":
 		return text
-	case strings.HasPrefix(text, "/"):
+	case strings.HasPrefix(text, "/") && !t.spaced:
 		name, rest, _ := strings.Cut(text, " ")
 		return strings.TrimSpace(name + t.To + " " + rest)
 	}
 	return t.To + " " + text
 }
 
-// SayAt is Say with a time of writing, on Telegram: something that the service
-// has kept for that long.
+// SayAt is Say with a time of writing, on Telegram and Feishu: something that
+// the service has kept for that long.
 func (t *Talk) SayAt(at time.Time, text string) {
-	s, ok := t.side.(*telegramSide)
+	s, ok := t.side.(interface {
+		sayAt(at time.Time, text string)
+	})
 	if !ok {
-		t.rig.tb.Fatal("only Telegram keeps messages")
+		t.rig.tb.Fatal("the web chat keeps no messages")
 	}
-	s.srv.Say(Token, telegram.Say{Chat: s.chat, From: s.from, Text: text, Date: at})
+	s.sayAt(at, t.addressed(text))
 }
 
 // Put sends a message and notes what must come of it; s.Key must be a word of
@@ -194,6 +199,13 @@ func (t *Talk) once(message, data string) bool {
 	return true
 }
 
+// unpress lets a button be pressed again: its author saw that nothing came of it.
+func (t *Talk) unpress(message, data string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.pressed, message+" "+data)
+}
+
 // Forge presses a button that need not exist.
 func (t *Talk) Forge(message, data string) { t.side.press(message, data) }
 
@@ -206,6 +218,10 @@ type telegramSide struct {
 
 func (s *telegramSide) say(text string) {
 	s.srv.Say(Token, telegram.Say{Chat: s.chat, From: s.from, Thread: s.thread, Text: text})
+}
+
+func (s *telegramSide) sayAt(at time.Time, text string) {
+	s.srv.Say(Token, telegram.Say{Chat: s.chat, From: s.from, Text: text, Date: at})
 }
 
 func (s *telegramSide) press(message, data string) {

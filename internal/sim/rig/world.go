@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +12,6 @@ import (
 
 	"cligate/internal/sim/claude"
 	"cligate/internal/sim/oracle"
-	"cligate/internal/sim/telegram"
 )
 
 // Rest waits until nothing is under way: everything said was taken, looked at
@@ -64,8 +62,12 @@ func (r *Rig) World() oracle.World {
 			r.tb.Fatalf("read chat %s: %v\n%s", t.Chat, err, r.Tail())
 		}
 		for _, m := range ms {
-			w.Shown = append(w.Shown, oracle.Shown{Chat: t.Chat, ID: m.ID, Text: m.Text, File: m.File})
+			w.Shown = append(w.Shown, oracle.Shown{Chat: t.Chat, ID: m.ID, Text: m.Text, File: m.File, Open: m.Open})
 		}
+	}
+	if r.Feishu != nil {
+		w.Presses = presses(talks)
+		feishuWitness{r}.handedOver(w.Said)
 	}
 	w.Ledger = r.Ledger()
 	if r.opts.Agent == Demo {
@@ -73,7 +75,7 @@ func (r *Rig) World() oracle.World {
 	}
 	w.Prompts, w.Overlaps = witness{r}.prompts()
 	w.Orphans = r.Orphans()
-	w.Rates = witness{r}.offences()
+	w.Rates = append(telegramWitness{r}.offences(), feishuWitness{r}.offences()...)
 	w.Leaks = witness{r}.leaks(w.Shown)
 	return w
 }
@@ -164,83 +166,14 @@ func (w witness) prompts() (ps []oracle.Prompt, overlaps []string) {
 	return ps, overlaps
 }
 
-// expected are refusals that a careful client cannot avoid: the probes of a
-// doubtful send, and what raced with a person.
-var expected = []string{
-	"message to edit not found", "message can't be edited", "message is not modified", "message to delete not found",
-	"query is too old", "file is too big", "there is no text in the message to edit", "fault: ", "Too Many Requests", "Conflict: terminated by other getUpdates",
-}
+// secrets are what stands in the daemon's environment and may stand nowhere
+// else.
+var secrets = []string{strings.SplitN(Token, ":", 2)[1], AppSecret, EncryptKey, Verification}
 
-// unstored is how long a wait that the platform asked for may take to be
-// stored. A daemon that is killed in that time cannot know of it.
-const unstored = 250 * time.Millisecond
-
-// offences are calls against the rates of the platform and calls it refused.
-func (w witness) offences() (out []string) {
-	calls := w.Telegram.Calls()
-	for _, v := range w.Telegram.Violations() {
-		if w.unknowing(v, calls) || w.forgetful(v) {
-			continue
-		}
-		out = append(out, fmt.Sprintf("%s in chat %d at %s: %s%s", v.Method, v.Chat, v.At.Format(clock), v.Why, w.around(v, calls)))
-	}
-	for _, c := range calls {
-		if c.OK || slices.ContainsFunc(expected, func(s string) bool { return strings.Contains(c.Error, s) }) {
-			continue
-		}
-		out = append(out, fmt.Sprintf("%s in chat %d is refused: %s (%.80s)", c.Method, c.Chat, c.Error, c.Text))
-	}
-	return out
-}
-
-const clock = "05.000"
-
-// around tells what happened before a violation.
-func (w witness) around(v telegram.Violation, calls []telegram.Call) string {
-	var b strings.Builder
-	for _, d := range w.Deaths() {
-		if d.Before(v.At) && v.At.Sub(d) < 2*memory {
-			fmt.Fprintf(&b, "; died %s", d.Format(clock))
-		}
-	}
-	for _, c := range calls {
-		if c.Chat == v.Chat && !c.At.After(v.At) && v.At.Sub(c.At) < 2*memory {
-			fmt.Fprintf(&b, "; %s %s %d %s", c.At.Format(clock), c.Method, c.Code, c.Error)
-		}
-	}
-	return b.String()
-}
-
-// unknowing reports whether the daemon died between being told to wait and
-// noting it, so that its next life had to be told again.
-func (w witness) unknowing(v telegram.Violation, calls []telegram.Call) bool {
-	var told time.Time
-	for _, c := range calls {
-		if c.Code == http.StatusTooManyRequests && c.Chat == v.Chat && c.At.Before(v.At) {
-			told = c.At
-		}
-	}
-	return slices.ContainsFunc(w.Deaths(), func(d time.Time) bool {
-		return d.After(told) && d.Before(v.At) && d.Sub(told) < unstored
-	})
-}
-
-// memory is how far back the rates of private chats look.
-const memory = 3 * time.Second
-
-// forgetful reports whether a call went beyond the rates right after a death:
-// a new life begins with a full budget. What the platform then asks for counts.
-func (w witness) forgetful(v telegram.Violation) bool {
-	return v.Why == telegram.BeyondRate && slices.ContainsFunc(w.Deaths(), func(d time.Time) bool {
-		return d.Before(v.At) && v.At.Sub(d) < memory
-	})
-}
-
-// leaks are places outside the environment in which the token is found.
+// leaks are places outside the environment in which a secret is found.
 func (w witness) leaks(shown []oracle.Shown) (out []string) {
-	secret := []byte(strings.SplitN(Token, ":", 2)[1])
 	for _, m := range shown {
-		if strings.Contains(m.Text, string(secret)) {
+		if slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(m.Text, s) }) {
 			out = append(out, "chat "+m.Chat)
 		}
 	}
@@ -248,8 +181,11 @@ func (w witness) leaks(shown []oracle.Shown) (out []string) {
 		if err != nil || !e.Type().IsRegular() {
 			return nil // files come and go
 		}
-		if raw, err := os.ReadFile(path); err == nil && bytes.Contains(raw, secret) {
-			out = append(out, path)
+		raw, err := os.ReadFile(path)
+		for _, s := range secrets {
+			if err == nil && bytes.Contains(raw, []byte(s)) {
+				out = append(out, path+": "+s)
+			}
 		}
 		return nil
 	})
