@@ -45,12 +45,15 @@ type Session struct {
 	// NativeID is an id that the agent itself reported; empty until then and
 	// never overwritten by an empty one.
 	NativeID string
-	State    SessionState
-	Title    string
-	Begun    bool // an open with Seed may have reached the agent
-	Recap    bool // the next prompt carries a recap of the stored transcript
-	Briefed  bool // the agent was told where to put files for the chat
-	Adopted  bool // the agent's own session was begun elsewhere, in a terminal say
+	// Fork is the agent's id of the session whose memory this one begins with;
+	// it counts until there is a NativeID. Empty = it begins with none.
+	Fork    string
+	State   SessionState
+	Title   string
+	Begun   bool // an open with Seed may have reached the agent
+	Recap   bool // the next prompt carries a recap of the stored transcript
+	Briefed bool // the agent was told where to put files for the chat
+	Adopted bool // the agent's own session was begun elsewhere, in a terminal say
 	// ParkedAt is when it was handed over to a terminal; zero = it was not, or
 	// it has come back.
 	ParkedAt  time.Time

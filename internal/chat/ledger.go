@@ -42,6 +42,7 @@ type NewSession struct {
 	Title        string
 	Recap        bool
 	NativeID     string // a session of the agent's own that goes on here; empty = a new one
+	Fork         string // the agent's id of a session whose memory the new one begins with; empty = with none
 	Cause        int64  // the inbound that asked for it; the same cause makes one session only
 }
 

@@ -81,7 +81,7 @@ func change(ctx context.Context, s *Set, c Call, what changed) (Result, error) {
 	case found:
 		return goTo(ctx, s, c, past, c.text(what.key+"_set", what.key, what.value)+what.note+what.late(c)+"\n")
 	}
-	before, err := replace(ctx, s, &c, "")
+	before, err := replace(ctx, s, &c, "", "")
 	if err != nil {
 		return Result{}, err
 	}

@@ -13,7 +13,7 @@ func told() []worker.Ability {
 	return []worker.Ability{
 		worker.Resume, worker.Interrupt, worker.Steer, worker.Approvals, worker.Questions, worker.Plans, worker.Models,
 		worker.Modes, worker.Efforts, worker.Images, worker.Documents, worker.Cost, worker.Compact, worker.AgentTurns,
-		worker.Catalogue, worker.TakesOver,
+		worker.Fork, worker.Catalogue, worker.TakesOver,
 	}
 }
 

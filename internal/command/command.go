@@ -117,6 +117,7 @@ type spec struct {
 func table() []spec {
 	return []spec{
 		{name: "new", least: chat.RoleMember, run: fresh},
+		{name: "fork", least: chat.RoleMember, run: fork},
 		{name: "stop", verb: "stop", least: chat.RoleMember, run: stop},
 		{name: "status", least: chat.RoleViewer, run: status},
 		{name: "steer", least: chat.RoleMember, run: steer},

@@ -8,12 +8,16 @@ import (
 )
 
 // fresh is /new [text]: a new session; text is its first message.
-func fresh(ctx context.Context, s *Set, c Call) (Result, error) {
-	before, err := replace(ctx, s, &c, clip(c.Arg))
+func fresh(ctx context.Context, s *Set, c Call) (Result, error) { return begin(ctx, s, c, "new", "") }
+
+// begin makes a new session, a fork of the agent's session of that id if there
+// is one, says so, and gives it the words that came with the command.
+func begin(ctx context.Context, s *Set, c Call, says, fork string) (Result, error) {
+	before, err := replace(ctx, s, &c, clip(c.Arg), fork)
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := replaced(ctx, s, c, before, c.text("new", "session", c.Conv.Session))
+	r, err := replaced(ctx, s, c, before, c.text(says, "session", c.Conv.Session))
 	if err != nil {
 		return Result{}, err
 	}
@@ -29,7 +33,7 @@ func fresh(ctx context.Context, s *Set, c Call) (Result, error) {
 // follows. It returns the session that was current before, 0 when there was
 // none worth returning to: one without a single turn is kept instead of being
 // replaced.
-func replace(ctx context.Context, s *Set, c *Call, title string) (before int64, err error) {
+func replace(ctx context.Context, s *Set, c *Call, title, fork string) (before int64, err error) {
 	cur, used, err := current(ctx, s, *c)
 	if err != nil {
 		return 0, err
@@ -39,7 +43,7 @@ func replace(ctx context.Context, s *Set, c *Call, title string) (before int64, 
 	}
 	made, err := s.Conversations.StartSession(ctx, chat.NewSession{
 		Conversation: c.Conv.ID, Agent: c.Conv.Agent, Workspace: c.Conv.Workspace,
-		Model: c.Conv.Model, Mode: c.Conv.Mode, Effort: c.Conv.Effort, Title: title, Cause: c.In.ID,
+		Model: c.Conv.Model, Mode: c.Conv.Mode, Effort: c.Conv.Effort, Title: title, Fork: fork, Cause: c.In.ID,
 	})
 	if err != nil {
 		return 0, fmt.Errorf("start session: %w", err)

@@ -165,7 +165,7 @@ func (p setting) replace(ctx context.Context, s *Set, c Call, was chat.Conversat
 	if err := s.Conversations.Change(ctx, was, c.Conv); err != nil {
 		return Result{}, fmt.Errorf("keep wishes: %w", err)
 	}
-	before, err := replace(ctx, s, &c, "")
+	before, err := replace(ctx, s, &c, "", "")
 	if err != nil {
 		return Result{}, err
 	}

@@ -63,7 +63,7 @@ func (o opener) call(
 		}
 	}
 	limit, late := o.cfg.StartTimeout, chat.StartTimeout
-	if s.NativeID != "" {
+	if s.NativeID != "" || s.Fork != "" {
 		limit, late = o.cfg.LoadTimeout, chat.LoadTimeout
 	}
 	start := time.Now()
@@ -72,7 +72,7 @@ func (o opener) call(
 	defer cancel()
 	want := s.Wishes().Or(o.cfg.Agents.Defaults[s.Agent])
 	w, err := o.cfg.Agents.Open(timed, d, s.Agent, worker.Spec{
-		Session: s.ID, Workspace: s.Workspace, NativeID: s.NativeID, Seed: s.Seed, Begun: begun,
+		Session: s.ID, Workspace: s.Workspace, NativeID: s.NativeID, Seed: s.Seed, Begun: begun, Fork: s.Fork,
 		Model: want.Model, Mode: want.Mode, Effort: want.Effort, Uninvited: in,
 	})
 	if err != nil {
@@ -102,12 +102,12 @@ func guarded(ctx context.Context, d worker.Driver, s worker.Spec) (w worker.Work
 	return d.Open(ctx, s)
 }
 
-// verdict says why an open failed. Only a resume can find that the session is
-// lost, and a clock of ours explains whatever the driver made of it.
+// verdict says why an open failed. Only a resume, or a fork, can find that the
+// session is lost, and a clock of ours explains whatever the driver made of it.
 func verdict(ctx, timed context.Context, tooLate *chat.Error, s chat.Session, err error) error {
 	code := chat.CodeOf(err)
 	switch {
-	case code == chat.NoSession && s.NativeID != "":
+	case code == chat.NoSession && (s.NativeID != "" || s.Fork != ""):
 		return err
 	case ctx.Err() != nil:
 		return context.Cause(ctx)

@@ -10,12 +10,12 @@ import (
 	"cligate/internal/chat"
 )
 
-const sessionCols = `s.id, s.conversation, s.agent, s.workspace, s.model, s.mode, s.effort, s.seed, s.begun, s.native_id, s.state,
+const sessionCols = `s.id, s.conversation, s.agent, s.workspace, s.model, s.mode, s.effort, s.seed, s.begun, s.native_id, s.fork, s.state,
 s.title, s.recap, s.briefed, s.adopted, s.parked_at, s.created_at, s.used_at FROM session s`
 
 func scanSession(r row) (chat.Session, error) {
 	var s chat.Session
-	err := r.Scan(&s.ID, &s.Conversation, &s.Agent, &s.Workspace, &s.Model, &s.Mode, &s.Effort, &s.Seed, &s.Begun, &s.NativeID, &s.State,
+	err := r.Scan(&s.ID, &s.Conversation, &s.Agent, &s.Workspace, &s.Model, &s.Mode, &s.Effort, &s.Seed, &s.Begun, &s.NativeID, &s.Fork, &s.State,
 		&s.Title, &s.Recap, &s.Briefed, &s.Adopted, fromMicros(&s.ParkedAt), fromMicros(&s.CreatedAt), fromMicros(&s.UsedAt))
 	return s, err
 }
@@ -88,9 +88,9 @@ func newSession(ctx context.Context, t *tx, n chat.NewSession) (chat.Session, er
 		}
 	}
 	id, err := t.insert(ctx, `INSERT INTO session
-(conversation, agent, workspace, model, mode, effort, seed, begun, native_id, adopted, state, title, recap, cause, created_at, used_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)`,
-		n.Conversation, n.Agent, n.Workspace, n.Model, n.Mode, n.Effort, seed.String(), adopted, n.NativeID, adopted, n.Title, n.Recap, n.Cause,
+(conversation, agent, workspace, model, mode, effort, seed, begun, native_id, fork, adopted, state, title, recap, cause, created_at, used_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)`,
+		n.Conversation, n.Agent, n.Workspace, n.Model, n.Mode, n.Effort, seed.String(), adopted, n.NativeID, n.Fork, adopted, n.Title, n.Recap, n.Cause,
 		micros(t.now), micros(t.now))
 	if err != nil {
 		return chat.Session{}, fmt.Errorf("new session: %w", err)

@@ -32,6 +32,7 @@ const (
 	Compact      Ability = "compact"       // its context is compacted on request
 	Failures     Ability = "failures"      // its failures have machine-readable classes
 	Catalogue    Ability = "catalogue"     // it lists its sessions of a workspace
+	Fork         Ability = "fork"          // a new session begins with the memory of another, which stays as it is
 	TakesOver    Ability = "takes_over"    // a session begun in a terminal goes on here, and back
 	KeepsStopped Ability = "keeps_stopped" // the words of a stopped turn stay in its memory
 )
@@ -39,7 +40,7 @@ const (
 // abilities is every ability, in the order in which they are shown.
 var abilities = []Ability{
 	ChoosesID, Resume, Shared, Interrupt, Steer, Replace, Approvals, Questions, Plans, Models, Modes, Efforts,
-	Images, Documents, Thoughts, Tokens, Cost, Window, AgentTurns, Compact, Failures, Catalogue, TakesOver, KeepsStopped,
+	Images, Documents, Thoughts, Tokens, Cost, Window, AgentTurns, Compact, Failures, Catalogue, Fork, TakesOver, KeepsStopped,
 }
 
 // AllAbilities returns every ability, in the order in which they are shown.

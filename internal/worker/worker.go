@@ -79,9 +79,13 @@ type Spec struct {
 	NativeID  string // resume this; empty = new
 	Seed      string // a UUID; drivers whose agent lets the client choose use it as the id
 	Begun     bool   // an earlier open with this Seed may have reached the agent
-	Model     string
-	Mode      string
-	Effort    string
+	// Fork is the agent's id of a session whose memory a new one begins with;
+	// that session stays as it is. It counts where NativeID is empty. Abilities:
+	// Fork. chat.NoSession when the agent does not know it.
+	Fork   string
+	Model  string
+	Mode   string
+	Effort string
 	// Uninvited opens a turn that the agent started by itself; end closes it.
 	// While a user's turn runs it returns that turn's host. nil = such output
 	// is dropped with a log line.

@@ -12,6 +12,7 @@ import (
 type options struct {
 	session string
 	resume  string
+	fork    bool // what is resumed stays as it is, and a new session goes on
 	model   string
 	mode    string
 	effort  string
@@ -22,7 +23,7 @@ type options struct {
 
 var (
 	switches = []string{
-		"-p", "--print", "--verbose", "--include-partial-messages", "--replay-user-messages", "--forward-subagent-text",
+		"-p", "--print", "--verbose", "--include-partial-messages", "--replay-user-messages", "--fork-session", "--forward-subagent-text",
 		"--dangerously-skip-permissions", "--allow-dangerously-skip-permissions",
 	}
 	valued = []string{
@@ -64,6 +65,7 @@ func check(given map[string]string, args []string) (options, error) {
 		session: given["--session-id"], resume: given["--resume"], model: given["--model"],
 		mode: given["--permission-mode"], replay: given["--replay-user-messages"] != "", args: args,
 	}
+	o.fork = given["--fork-session"] != ""
 	o.effort = given["--effort"]
 	if !slices.Contains(efforts, o.effort) { // another one is ignored
 		o.effort = ""
@@ -88,7 +90,7 @@ func check(given map[string]string, args []string) (options, error) {
 		return o, errors.New("error: this stand-in wants partial messages and permission requests on stdio")
 	case o.session != "" && !ids.MatchString(o.session):
 		return o, errors.New("Error: Invalid session ID. Must be a valid UUID")
-	case o.session != "" && o.resume != "":
+	case o.session != "" && o.resume != "" && !o.fork:
 		return o, errors.New("Error: --session-id cannot be used with --resume")
 	case !slices.Contains(modes, o.mode):
 		return o, fmt.Errorf("error: option '--permission-mode <mode>' argument '%s' is invalid", o.mode)

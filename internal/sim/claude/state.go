@@ -79,6 +79,8 @@ type state struct {
 	cost    float64  // of the session, when its last process left
 	file    *os.File // the transcript
 	lock    *os.File
+	// inherits is what was said before a fork; the transcript begins with it.
+	inherits []string
 }
 
 func stateDir() string {
@@ -136,21 +138,26 @@ func (u *unknownSessionError) Error() string { return "No conversation found wit
 // user's earlier texts.
 func (s *state) session(o options) (id string, past []string, err error) {
 	id, kind := o.session, KindStart
+	if o.resume != "" {
+		if !ids.MatchString(o.resume) {
+			return "", nil, &unknownSessionError{o.resume}
+		}
+		if past, err = s.read(o.resume); err != nil || past == nil {
+			return "", nil, &unknownSessionError{o.resume}
+		}
+	}
 	switch {
-	case o.resume != "":
+	case o.resume != "" && !o.fork:
 		id, kind = o.resume, KindResume
-		if !ids.MatchString(id) {
-			return "", nil, &unknownSessionError{id}
-		}
-		if past, err = s.read(id); err != nil || past == nil {
-			return "", nil, &unknownSessionError{id}
-		}
 	case id == "":
 		id = uuid.NewString()
 	default:
 		if _, err := os.Stat(s.path(id)); err == nil {
 			return "", nil, fmt.Errorf("Session ID %s is already in use.", id) //nolint:staticcheck // the real one's words
 		}
+	}
+	if o.fork {
+		s.inherits = past
 	}
 	s.use(id)
 	s.note(Entry{Kind: kind, Args: o.args})
@@ -274,7 +281,16 @@ func (s *state) append(m spoken) {
 			return
 		}
 		s.file = f
+		for _, text := range s.inherits {
+			s.write(spoken{Type: "user", Work: s.work, Message: &words{Role: "user", Content: text}})
+		}
+		s.inherits = nil
 	}
+	s.write(m)
+}
+
+// write appends one line; s.mu is held and the file is open.
+func (s *state) write(m spoken) {
 	line, err := json.Marshal(m)
 	if err == nil {
 		_, err = s.file.Write(append(line, '\n'))

@@ -191,7 +191,7 @@ func (s *server) answered(m incoming) {
 }
 
 var methods = []string{
-	"initialize", "thread/start", "thread/resume", "thread/unsubscribe", "thread/list", "turn/start", "turn/steer",
+	"initialize", "thread/start", "thread/resume", "thread/fork", "thread/unsubscribe", "thread/list", "turn/start", "turn/steer",
 	"turn/interrupt", "thread/compact/start", "model/list", "account/read", "thread/backgroundTerminals/list",
 	"thread/backgroundTerminals/terminate",
 }
@@ -258,7 +258,7 @@ func (s *server) carryOut(method string, p params) (result object, then func(), 
 		return models(), nil, ""
 	case "thread/list":
 		return s.list(p), nil, ""
-	case "thread/start", "thread/resume":
+	case "thread/start", "thread/resume", "thread/fork":
 		return s.open(method, p)
 	}
 	s.mu.Lock()

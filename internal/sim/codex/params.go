@@ -72,12 +72,12 @@ func (p params) check(method string) string {
 		return "missing field `model`"
 	}
 	switch method {
-	case "thread/start", "thread/resume":
+	case "thread/start", "thread/resume", "thread/fork":
 		if p.Approval == "" || p.Sandbox == "" || p.Reviewer != "user" {
 			breach(method + " without a stated mode")
 		}
-		if method == "thread/resume" && !p.Exclude {
-			breach("a resume that asks for the whole history")
+		if method != "thread/start" && !p.Exclude {
+			breach(method + " asks for the whole history")
 		}
 	case "turn/start", "turn/steer":
 		if len(p.Input) == 0 {

@@ -68,21 +68,23 @@ func (t *thread) save() {
 	}
 }
 
-// open starts or resumes a thread.
+// open starts, resumes or forks a thread.
 func (s *server) open(method string, p params) (object, func(), string) {
 	t := &thread{s: s, id: uuid.NewString(), approval: p.Approval, sandbox: p.Sandbox, commands: map[string]*command{}}
-	if method == "thread/resume" {
-		t.id = p.Thread
-		if uuid.Validate(t.id) != nil {
+	if method != "thread/start" {
+		if uuid.Validate(p.Thread) != nil {
 			return nil, nil, "invalid session id: invalid character"
 		}
-		body, err := os.ReadFile(sessionFile(t.id))
+		body, err := os.ReadFile(sessionFile(p.Thread))
 		if err != nil {
-			return nil, nil, "no rollout found for thread id " + t.id
+			return nil, nil, "no rollout found for thread id " + p.Thread
 		}
 		if err := json.Unmarshal(body, &t.kept); err != nil {
 			panic(err)
 		}
+	}
+	if method == "thread/resume" {
+		t.id = p.Thread
 	}
 	if !t.claim() {
 		return nil, nil, "thread " + t.id + " already has an active writer"

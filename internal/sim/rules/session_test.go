@@ -224,6 +224,42 @@ func TestNewWithTextStartsTheNewSessionWithIt(t *testing.T) {
 	u.r.Until("the replaced session's process is closed", func() bool { return len(u.agents()) == 1 })
 }
 
+func TestAForkKnowsWhatWasSaidAndLeavesItsOriginAlone(t *testing.T) {
+	t.Parallel()
+	u := house(t, rig.Options{NoTelegram: true})
+	u.ask("/fork", text("command.fork_none"))
+	u.remember("plum")
+	first := u.status()
+	u.ask("/fork what was the word?", "the word was plum")
+	second := u.status()
+	if second.session == first.session || second.native == first.native {
+		t.Errorf("the fork of %+v is %+v", first, second)
+	}
+	u.remember("pear")
+	u.r.Kill()
+	u.r.Start()
+	u.kept(second, "pear")
+	u.ask(fmt.Sprintf("/use %d", first.session), fmt.Sprintf("#%d (", first.session))
+	u.kept(first, "plum")
+	u.ask("/agent demo", text("command.agent_set", "agent", "Demo agent"))
+	u.remember("plum")
+	u.ask("/fork", text("command.fork_cannot", "agent", "Demo agent"))
+}
+
+func TestAForkThatTheDaemonDiesOverIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	u := house(t, rig.Options{NoTelegram: true})
+	u.remember("plum")
+	u.ask("/fork", text("command.fork", "session", 2))
+	u.r.Kill() // its session is not opened yet
+	u.r.Start()
+	u.ask("/fork", text("command.fork", "session", 2)) // nothing was said in it
+	u.ask("what was the word?", "the word was plum")
+	if n := len(u.journal("start")); n != 2 {
+		t.Errorf("%d sessions were started", n)
+	}
+}
+
 func TestSessionIsReplacedByUseOfAnother(t *testing.T) {
 	t.Parallel()
 	u := house(t, rig.Options{NoTelegram: true})

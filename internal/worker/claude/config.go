@@ -160,7 +160,7 @@ func (c Config) checkSettings(s chat.Settings) error {
 }
 
 func (c Config) checkSpec(s worker.Spec) error {
-	for _, id := range []string{s.NativeID, s.Seed} {
+	for _, id := range []string{s.NativeID, s.Seed, s.Fork} {
 		if id != "" && !uuidGrammar.MatchString(id) {
 			return chat.E(chat.Invalid, "session id", fmt.Errorf("session id %q is no UUID", id))
 		}
@@ -168,9 +168,8 @@ func (c Config) checkSpec(s worker.Spec) error {
 	return c.checkSettings(chat.Settings{Model: s.Model, Mode: s.Mode, Effort: s.Effort})
 }
 
-// arguments returns the command line for a session: a new one with id, or the
-// one with id resumed.
-func (c Config) arguments(id string, resume bool, s worker.Spec) []string {
+// arguments returns the command line that starts the agent for a session.
+func (c Config) arguments(how way, s worker.Spec) []string {
 	args := slices.Clone(c.Args)
 	if i := slices.Index(args, argBypass); i >= 0 {
 		args[i] = argAllow // or the mode that a conversation chose would not count
@@ -178,10 +177,13 @@ func (c Config) arguments(id string, resume bool, s worker.Spec) []string {
 	args = append(args,
 		"-p", "--input-format=stream-json", "--output-format=stream-json", "--verbose",
 		"--include-partial-messages", "--permission-prompt-tool=stdio", "--permission-mode="+c.mode(s.Mode))
-	if resume {
-		args = append(args, "--resume="+id)
-	} else {
-		args = append(args, "--session-id="+id)
+	switch {
+	case how.resume:
+		args = append(args, "--resume="+how.id)
+	case how.fork != "":
+		args = append(args, "--resume="+how.fork, "--fork-session", "--session-id="+how.id)
+	default:
+		args = append(args, "--session-id="+how.id)
 	}
 	if s.Model != "" {
 		args = append(args, "--model="+s.Model)

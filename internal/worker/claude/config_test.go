@@ -27,7 +27,7 @@ func TestLeaveToActUnaskedIsAChoiceAndNotAState(t *testing.T) {
 		"a mode without a value at all": {"--permission-mode", "", modeAsk, false},
 	} {
 		cfg := Config{Args: strings.Fields(c.args)}
-		args := cfg.arguments("id", false, worker.Spec{Mode: c.mode})
+		args := cfg.arguments(way{id: "id"}, worker.Spec{Mode: c.mode})
 		if slices.Contains(args, argBypass) {
 			t.Errorf("%s: %q would overrule every mode", name, args)
 		}

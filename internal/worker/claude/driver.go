@@ -66,7 +66,7 @@ func abilities() worker.Abilities {
 		worker.ChoosesID, worker.Resume, worker.Interrupt, worker.Steer, worker.Replace,
 		worker.Approvals, worker.Questions, worker.Plans, worker.Models, worker.Modes, worker.Efforts,
 		worker.Images, worker.Documents, worker.Thoughts, worker.Tokens, worker.Cost, worker.Window,
-		worker.AgentTurns, worker.Compact, worker.Failures, worker.Catalogue, worker.TakesOver, worker.KeepsStopped,
+		worker.AgentTurns, worker.Compact, worker.Failures, worker.Catalogue, worker.Fork, worker.TakesOver, worker.KeepsStopped,
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 type way struct {
 	id     string
 	resume bool
+	fork   string // the session whose memory the new one begins with
 }
 
 // ways lists what to try, in this order, each at most once. An id that the
@@ -26,16 +27,17 @@ type way struct {
 // new id will do, for nothing is lost.
 func ways(s worker.Spec) []way {
 	if s.NativeID != "" {
-		return []way{{s.NativeID, true}}
+		return []way{{id: s.NativeID, resume: true}}
 	}
-	other := way{uuid.NewString(), false}
+	first, again := way{id: s.Seed, fork: s.Fork}, way{id: s.Seed, resume: true}
+	other := way{id: uuid.NewString(), fork: s.Fork}
 	switch {
 	case s.Seed == "":
 		return []way{other}
 	case s.Begun:
-		return []way{{s.Seed, true}, {s.Seed, false}, other}
+		return []way{again, first, other}
 	default:
-		return []way{{s.Seed, false}, {s.Seed, true}, other}
+		return []way{first, again, other}
 	}
 }
 
@@ -79,18 +81,18 @@ func checkWorkspace(dir string) error {
 // open starts one process and waits until it is ready.
 func (d *Driver) open(ctx context.Context, s worker.Spec, how way) (*Worker, error) {
 	limit, late := d.cfg.StartTimeout, chat.StartTimeout
-	if how.resume {
+	if how.resume || how.fork != "" {
 		limit, late = d.cfg.ResumeTimeout, chat.LoadTimeout
 	}
 	s.Mode = d.cfg.mode(s.Mode)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, chat.E(late, "", errors.New("the agent was not ready in time")))
 	defer cancel()
-	p, err := d.launch(ctx, s.Workspace, d.cfg.arguments(how.id, how.resume, s))
+	p, err := d.launch(ctx, s.Workspace, d.cfg.arguments(how, s))
 	if err != nil {
 		return nil, err
 	}
 	w := newWorker(ctx, d.cfg, s, p, d.log.With("session", s.Session))
-	if err := greet(ctx, w, how.resume, limit); err != nil {
+	if err := greet(ctx, w, how.resume || how.fork != "", limit); err != nil {
 		_ = p.Close() // at once; Close below only tidies up
 		return nil, errors.Join(err, w.Close())
 	}

@@ -63,9 +63,9 @@ func TestRecord(t *testing.T) { //nolint:paralleltest // one process at a time m
 			s := newStage()
 			spec := s.spec(sc)
 			spec.Workspace = work
-			how := way{uuid.NewString(), false}
+			how := way{id: uuid.NewString()}
 			if sc.resume != "" {
-				how = way{sc.resume, true}
+				how = way{id: sc.resume, resume: true}
 			}
 			w, err := d.open(t.Context(), spec, how)
 			if err == nil {

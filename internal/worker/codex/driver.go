@@ -86,7 +86,7 @@ func Abilities() worker.Abilities {
 	return worker.Abilities{
 		worker.Resume, worker.Shared, worker.Interrupt, worker.Steer, worker.Replace, worker.Approvals,
 		worker.Questions, worker.Plans, worker.Models, worker.Modes, worker.Efforts, worker.Images, worker.Thoughts,
-		worker.Tokens, worker.Window, worker.Compact, worker.Failures, worker.Catalogue, worker.TakesOver,
+		worker.Tokens, worker.Window, worker.Compact, worker.Failures, worker.Catalogue, worker.Fork, worker.TakesOver,
 		worker.KeepsStopped,
 	}
 }

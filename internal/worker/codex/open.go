@@ -26,7 +26,7 @@ func (d *Driver) Open(ctx context.Context, s worker.Spec) (worker.Worker, error)
 	}
 	s.Workspace = filepath.Clean(s.Workspace)
 	limit, late := d.cfg.StartTimeout, chat.StartTimeout
-	if s.NativeID != "" {
+	if s.NativeID != "" || s.Fork != "" {
 		limit, late = d.cfg.ResumeTimeout, chat.LoadTimeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, chat.E(late, "", errors.New("the session was not ready in time")))
@@ -57,7 +57,7 @@ func checkWorkspace(dir string) error {
 	return nil
 }
 
-// openThread starts or resumes a thread in a process.
+// openThread starts, resumes or forks a thread in a process.
 func openThread(ctx context.Context, srv *server, s worker.Spec) (*Worker, error) {
 	if s.Mode == "" {
 		s.Mode = modeAsk
@@ -70,12 +70,16 @@ func openThread(ctx context.Context, srv *server, s worker.Spec) (*Worker, error
 		params["model"] = s.Model
 	}
 	method := doStart
-	if s.NativeID != "" {
+	switch {
+	case s.NativeID != "":
 		if err := awaitFree(ctx, srv, s.NativeID); err != nil {
 			return nil, err
 		}
 		method = doResume
 		params["threadId"], params["excludeTurns"] = s.NativeID, true
+	case s.Fork != "": // also of one that a worker of ours has
+		method = doFork
+		params["threadId"], params["excludeTurns"] = s.Fork, true
 	}
 	got, err := openPatiently(ctx, srv, method, params)
 	if err != nil {

@@ -17,6 +17,7 @@ const (
 	doInitialize  = "initialize"
 	doStart       = "thread/start"
 	doResume      = "thread/resume"
+	doFork        = "thread/fork"
 	doUnsubscribe = "thread/unsubscribe"
 	doList        = "thread/list"
 	doRead        = "thread/read"

@@ -209,7 +209,11 @@ func (d *Driver) start(s worker.Spec) (*Worker, error) {
 		}
 	}
 	if d.memory[id] == nil {
-		d.memory[id] = []string{}
+		origin, known := d.memory[s.Fork]
+		if s.Fork != "" && !known {
+			return nil, chat.E(chat.NoSession, "no conversation found with id "+s.Fork, nil)
+		}
+		d.memory[id] = append([]string{}, origin...)
 	}
 	if d.seen.live[s.Session] > 0 {
 		d.overlap("session %d has a second process", s.Session)

@@ -1,6 +1,7 @@
 package workertest_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -203,6 +204,12 @@ func troubleDefects() []defect {
 				}
 				return w.Worker.Prompt(ctx, in, h)
 			}
+		}},
+		{"AForkRemembersAndLeavesItsOriginAlone", "it knows nothing", "forgot the word", func(b *broken) {
+			b.spec = func(s *worker.Spec) { s.Fork = "" }
+		}},
+		{"AForkRemembersAndLeavesItsOriginAlone", "it is its origin", "the origin learns", func(b *broken) {
+			b.spec = func(s *worker.Spec) { s.NativeID, s.Fork = cmp.Or(s.NativeID, s.Fork), "" }
 		}},
 		{"TwoSessionsShareAProcess", "each has one", "processes", together(restless)},
 		{"TwoSessionsShareAProcess", "and their memory", "knows", together(func(b *broken) {

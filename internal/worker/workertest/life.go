@@ -199,3 +199,27 @@ func apart(t *testing.T, k Kit) {
 	}
 	k.wantWord(t, one)
 }
+
+// fork checks both directions: the new session knows what was said before, and
+// the other does not learn what is said in the new one.
+func fork(t *testing.T, k Kit) {
+	d := k.Driver(t)
+	one := k.open(t, d, "")
+	say(t, one, k.Say[Fixed])
+	two := k.openSpec(t, d, worker.Spec{Session: 2, Fork: one.NativeID()})
+	say(t, two, k.Say[Remember])
+	if id := two.NativeID(); id == "" || id == one.NativeID() {
+		t.Errorf("the fork of %q is %q", one.NativeID(), id)
+	}
+	if got := say(t, one, k.Say[Recall]); strings.Contains(got, "plum") {
+		t.Errorf("the origin learns what is said in the fork: %q", got)
+	}
+	k.wantWord(t, two)
+	three := k.openSpec(t, d, worker.Spec{Session: 3, Fork: two.NativeID()})
+	k.wantWord(t, three)
+	k.kill(t, three)
+	wantDone(t, three)
+	k.wantResumed(t, d, three.NativeID())
+	_, err := k.tryOpen(t, d, worker.Spec{Session: 4, Fork: k.Unknown})
+	wantCode(t, err, chat.NoSession)
+}

@@ -88,6 +88,7 @@ var rules = []rule{
 	{"ReplacedWordsReachTheTurnAtOnce", worker.Replace, []Act{LongTool, Nudge, Recall}, replaced},
 	{"StrangeSettingsAreRefusedAndCostNothing", "", []Act{Remember, Recall}, set},
 	{"WhatTheAgentLacksIsRefusedWithWords", "", []Act{Recall, Stream}, refused},
+	{"AForkRemembersAndLeavesItsOriginAlone", worker.Fork, []Act{Fixed, Remember, Recall}, fork},
 	{"ItsSessionsAreListed", worker.Catalogue, []Act{Remember}, catalogue},
 	{"ATerminalCanTakeOver", worker.TakesOver, []Act{Remember}, takesOver},
 	{"AClosedWorkerDoesNothing", "", []Act{Recall}, closed},
