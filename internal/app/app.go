@@ -198,7 +198,7 @@ func (a *App) assemble(ctx context.Context) error {
 		},
 		Incoming: incoming{keeper}, Log: a.log,
 	})
-	clicks := receive.NewClicks(db.Asks(), board, a.log)
+	clicks := receive.NewClicks(db.Asks(), board, c.turns.Faces(), a.log)
 	c.router, err = router.New(ctx, router.Deps{
 		Ledger: router.Ledger{
 			Inbox: db.Inbox(), Turns: db.Turns(), Control: db.Turns(), Conversations: db.Sessions(), Asks: db.Asks(),
@@ -217,7 +217,7 @@ func (a *App) assemble(ctx context.Context) error {
 	c.gate, err = receive.New(receive.Deps{
 		Inbox: db.Inbox(), Access: db.People(), Places: db.Places(), Rooms: db.Places(), Voice: c.voice, Clicks: clicks, Wake: c.router.Wake,
 		Paired: a.refreshMenus,
-	}, receive.Config{Owners: owners, Room: room(cfg), Log: a.log})
+	}, receive.Config{Owners: owners, Room: room(cfg), Lang: cfg.Language, Log: a.log})
 	return err
 }
 

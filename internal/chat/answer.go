@@ -45,3 +45,15 @@ func (a Answer) Same(b Answer) bool {
 	return a.Option == b.Option && a.Effect == b.Effect && a.Text == b.Text &&
 		maps.EqualFunc(a.Values, b.Values, slices.Equal[[]string])
 }
+
+// Decider names who answered a, for people.
+func (a Ask) Decider() string {
+	switch by := a.Answer.By; {
+	case by.Name != "":
+		return by.Name
+	case by.ID == a.Asker.ID && a.Asker.Name != "":
+		return a.Asker.Name
+	default:
+		return by.ID
+	}
+}

@@ -67,6 +67,9 @@ type Message struct {
 	// when there is none.
 	Unread string `json:",omitempty"`
 	Data   string // a click's button data
+	// Form is what was filled in, by field, when the click sent a form; a field
+	// that was left empty may be missing.
+	Form map[string][]string `json:",omitempty"`
 	// Pairing is the code of a pairing link or command; handled before the
 	// access gate, never stored.
 	Pairing string
@@ -183,6 +186,9 @@ type Ack struct {
 	Toast   string
 	Alert   bool   // show the toast until dismissed
 	Replace *Reply // new form of the message that carried the button
+	// Follows says that the message gets that form by a row of the outbox, too.
+	// Only a service that shows Replace with the acknowledgement needs it then.
+	Follows bool
 }
 
 // Unread is an event as it came, which the adapter could not understand.

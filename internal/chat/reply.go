@@ -45,6 +45,7 @@ type Reply struct {
 	Footer   string     // small print after the body, plain
 	Details  []Panel    // what a reader may look into; folded where the service can
 	Buttons  [][]Button // rows; on the last part only
+	Form     *Form      // beside or instead of the buttons, where the service has forms; nil = none
 	ReplyTo  Ref        // on the first part only
 	Silent   bool       // no notification
 	Rich     Choice     // an answer may be shown as a document, where the service has a form for that
@@ -110,6 +111,7 @@ type Part struct {
 	Text    string          `json:"text"`             // the message's plain text, what a person reads
 	Format  json.RawMessage `json:"format,omitempty"` // the adapter's own formatting of Text
 	Buttons [][]Button      `json:"buttons,omitempty"`
+	Form    *Form           `json:"form,omitempty"`
 	ReplyTo Ref             `json:"reply,omitzero"`
 	Silent  bool            `json:"silent,omitempty"`
 	File    *OutFile        `json:"file,omitempty"`

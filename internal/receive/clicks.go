@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"cligate/internal/chat"
 	"cligate/internal/fault"
@@ -16,7 +14,8 @@ import (
 
 const (
 	askVerb = "ask"
-	maxData = 64 // bytes of button data that any service carries
+	maxData = 64       // bytes of button data that any service carries
+	maxForm = 16 << 10 // bytes of what a form carries; far more than its fields take
 	done    = "ok"
 )
 
@@ -25,36 +24,34 @@ type Board interface {
 	Decided(a chat.Ask)
 }
 
+// Faces shows asks.
+type Faces interface {
+	// Face is the message of a that carries its buttons, as a is now: what is
+	// answered so far, or how it ended.
+	Face(ctx context.Context, a chat.Ask) (chat.Reply, error)
+}
+
 // Clicks settles the buttons of asks. The gate calls it before a press is
 // acknowledged, the router for presses that a crash left behind; pressing twice
 // has the effect of once.
 type Clicks struct {
 	asks  Asks
 	board Board
+	faces Faces
 	log   *slog.Logger
 	done  *memo
 }
 
-// NewClicks makes a Clicks.
-func NewClicks(asks Asks, board Board, log *slog.Logger) *Clicks {
+// NewClicks makes a Clicks. Without faces no message gets a new form at once.
+func NewClicks(asks Asks, board Board, faces Faces, log *slog.Logger) *Clicks {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Clicks{asks: asks, board: board, log: log, done: &memo{acks: map[int64]*outcome{}}}
+	return &Clicks{asks: asks, board: board, faces: faces, log: log, done: &memo{acks: map[int64]*outcome{}}}
 }
 
 // Mine reports whether data belongs to the button of an ask.
 func (c *Clicks) Mine(data string) bool { return strings.HasPrefix(data, askVerb+":") }
-
-// wellFormed reports whether data could be a button of ours at all.
-func wellFormed(data string) bool {
-	verb, _, ok := strings.Cut(data, ":")
-	if !ok || verb == "" || len(data) > maxData || !utf8.ValidString(data) {
-		return false
-	}
-	return !strings.ContainsFunc(verb, func(r rune) bool { return r < 'a' || r > 'z' }) &&
-		!strings.ContainsFunc(data, func(r rune) bool { return r < ' ' || r == 0x7f })
-}
 
 // toastKey is the text shown at once for the button of a command.
 func toastKey(data string) string {
@@ -62,47 +59,6 @@ func toastKey(data string) string {
 		return "receive.click_stop"
 	}
 	return "receive.click_taken"
-}
-
-// target is what an ask button's data names: option of query n, or of the
-// question itself (n < 0); done closes a query of several choices.
-type target struct {
-	ask       int64
-	n, option int
-	done      bool
-}
-
-// parse reads ask:<id>:<option>, ask:<id>:<query>:<option> and
-// ask:<id>:<query>:ok. Numbers have one form only.
-func parse(data string) (target, bool) {
-	part := strings.Split(data, ":")
-	if len(data) > maxData || len(part) < 3 || len(part) > 4 || part[0] != askVerb {
-		return target{}, false
-	}
-	id, ok := count(part[1], 1<<62)
-	if !ok || id == 0 {
-		return target{}, false
-	}
-	t := target{ask: id, n: -1}
-	if len(part) == 4 {
-		n, ok := count(part[2], 1000)
-		if !ok {
-			return target{}, false
-		}
-		t.n = int(n)
-		if part[3] == done {
-			t.done = true
-			return t, true
-		}
-	}
-	o, ok := count(part[len(part)-1], 1000)
-	t.option = int(o)
-	return t, ok
-}
-
-func count(s string, most int64) (int64, bool) {
-	n, err := strconv.ParseInt(s, 10, 64)
-	return n, err == nil && n >= 0 && n <= most && strconv.FormatInt(n, 10) == s
 }
 
 // Press decides what the press in says, if its author may, and returns what to
@@ -114,7 +70,7 @@ func (c *Clicks) Press(ctx context.Context, in chat.Inbound) (chat.Ack, error) {
 
 func (c *Clicks) press(ctx context.Context, in chat.Inbound) (chat.Ack, error) {
 	t, ok := parse(in.Data)
-	if !ok {
+	if !ok || size(in.Form) > maxForm {
 		return c.alert(in, "click_gone"), nil
 	}
 	a, err := c.asks.AskByID(ctx, t.ask)
@@ -125,12 +81,20 @@ func (c *Clicks) press(ctx context.Context, in chat.Inbound) (chat.Ack, error) {
 		return chat.Ack{}, fmt.Errorf("read ask: %w", err)
 	case a.Place.ID != in.Place.ID: // a button of this place never names an ask of another
 		return c.alert(in, "click_gone"), nil
+	}
+	switch shown, err := c.shows(ctx, a, in.Ref); {
+	case err != nil:
+		return chat.Ack{}, err
+	case !shown:
+		return c.alert(in, "click_gone"), nil
 	case !a.MayDecide(in.Sender, in.Role):
 		return c.alert(in, "click_denied"), nil
 	}
-	ans, complete, ok := answer(a, t, in.Sender)
+	ans, complete, err := answer(a, t, in)
 	switch {
-	case !ok:
+	case chat.CodeOf(err) == chat.Nothing && a.State == chat.AskOpen:
+		return c.alert(in, "click_empty"), nil
+	case chat.CodeOf(err) == chat.Invalid:
 		return c.alert(in, "click_gone"), nil
 	case !complete && a.State == chat.AskOpen:
 		return c.fill(ctx, in, a, ans)
@@ -138,41 +102,14 @@ func (c *Clicks) press(ctx context.Context, in chat.Inbound) (chat.Ack, error) {
 	return c.decide(ctx, in, ans)
 }
 
-// answer is what pressing t makes of a: a whole answer, or one more piece.
-func answer(a chat.Ask, t target, by chat.Person) (ans chat.Answer, complete, ok bool) {
-	q := a.Question
-	if t.n < 0 {
-		if t.option >= len(q.Options) {
-			return chat.Answer{}, false, false
-		}
-		o := q.Options[t.option]
-		return chat.Answer{Option: o.ID, Effect: o.Effect, By: by}, true, true
+// shows reports whether ref is a message of a: a button elsewhere names it only
+// when somebody made it up. While the message is on its way nobody knows its id.
+func (c *Clicks) shows(ctx context.Context, a chat.Ask, ref chat.Ref) (bool, error) {
+	refs, err := c.asks.AskMessages(ctx, a.ID)
+	if err != nil {
+		return false, fmt.Errorf("read the messages of an ask: %w", err)
 	}
-	if t.n >= len(q.Queries) || (!t.done && t.option >= len(q.Queries[t.n].Options)) {
-		return chat.Answer{}, false, false
-	}
-	k := q.Queries[t.n]
-	ans = chat.Answer{Effect: chat.EffectChoose, By: by, Values: map[string][]string{}}
-	for id, v := range a.Answer.Values {
-		ans.Values[id] = slices.Clone(v)
-	}
-	switch {
-	case t.done:
-		ans.Values[k.ID] = append([]string{}, ans.Values[k.ID]...)
-	case k.Multi:
-		ans.Values[k.ID] = toggle(ans.Values[k.ID], k.Options[t.option].Value())
-		return ans, false, true
-	default:
-		ans.Values[k.ID] = []string{k.Options[t.option].Value()}
-	}
-	return ans, q.Unanswered(ans.Values) < 0, true
-}
-
-func toggle(vs []string, v string) []string {
-	if i := slices.Index(vs, v); i >= 0 {
-		return slices.Delete(vs, i, i+1)
-	}
-	return append(vs, v)
+	return len(refs) == 0 || slices.ContainsFunc(refs, func(r chat.Ref) bool { return r.ID == ref.ID }), nil
 }
 
 // fill keeps one more piece of an answer.
@@ -180,13 +117,14 @@ func (c *Clicks) fill(ctx context.Context, in chat.Inbound, a chat.Ask, ans chat
 	switch err := c.asks.Fill(ctx, a.ID, ans); chat.CodeOf(err) {
 	case chat.CodeNone:
 	case chat.Conflict, chat.Missing:
-		return c.alert(in, "click_expired"), nil
+		return c.over(ctx, in, a.ID, c.alert(in, "click_expired"))
 	default:
 		return chat.Ack{}, fmt.Errorf("keep a part of the answer: %w", err)
 	}
-	shown := form(a, ans.Values, in.Sender.Lang)
-	return chat.Ack{Replace: &shown, Toast: i18n.T(in.Sender.Lang, "receive.click_partial",
-		"done", len(ans.Values), "all", len(a.Question.Queries))}, nil
+	a.Answer = ans
+	ack := chat.Ack{Toast: i18n.T(in.Sender.Lang, "receive.click_partial", "done", len(ans.Values), "all", len(a.Question.Queries))}
+	ack.Replace = c.face(ctx, a)
+	return ack, nil
 }
 
 // decide commits a whole answer, by compare-and-set.
@@ -200,15 +138,15 @@ func (c *Clicks) decide(ctx context.Context, in chat.Inbound, ans chat.Answer) (
 		fault.Hit(fault.ClickStored)
 		c.board.Decided(a)
 		c.log.InfoContext(ctx, "ask decided", "ask", a.ID, "turn", a.Turn, "effect", ans.Effect, "person", in.Sender.ID)
-		return c.taken(in, ans.Effect), nil
+		return c.closed(ctx, a, c.taken(in, ans.Effect)), nil
 	case chat.Conflict:
 		if a.Answer.By.ID == in.Sender.ID && a.Answer.Same(ans) { // the same press once more
 			c.board.Decided(a)
-			return c.taken(in, ans.Effect), nil
+			return c.closed(ctx, a, c.taken(in, ans.Effect)), nil
 		}
-		return chat.Ack{Alert: true, Toast: i18n.T(in.Sender.Lang, "receive.click_decided", "name", name(a.Answer.By))}, nil
+		return c.closed(ctx, a, chat.Ack{Alert: true, Toast: i18n.T(in.Sender.Lang, "receive.click_decided", "name", a.Decider())}), nil
 	case chat.Expired:
-		return c.alert(in, "click_expired"), nil
+		return c.over(ctx, in, t.ask, c.alert(in, "click_expired"))
 	case chat.Denied:
 		return c.alert(in, "click_denied"), nil
 	case chat.Missing:
@@ -216,6 +154,42 @@ func (c *Clicks) decide(ctx context.Context, in chat.Inbound, ans chat.Answer) (
 	default:
 		return chat.Ack{}, fmt.Errorf("decide: %w", err)
 	}
+}
+
+// over is ack for a press that came too late: the message says how its ask
+// ended, which somebody may have decided at this moment.
+func (c *Clicks) over(ctx context.Context, in chat.Inbound, ask int64, ack chat.Ack) (chat.Ack, error) {
+	a, err := c.asks.AskByID(ctx, ask)
+	switch {
+	case err != nil:
+		return chat.Ack{}, fmt.Errorf("read ask: %w", err)
+	case a.State == chat.AskAnswered:
+		ack.Toast = i18n.T(in.Sender.Lang, "receive.click_decided", "name", a.Decider())
+	case a.State == chat.AskOpen: // its time is up; the turn has not come to it yet
+		a.State = chat.AskExpired
+	}
+	return c.closed(ctx, a, ack), nil
+}
+
+// closed is ack with the message of an ask that is over. The turn changes that
+// message, too.
+func (c *Clicks) closed(ctx context.Context, a chat.Ask, ack chat.Ack) chat.Ack {
+	ack.Replace, ack.Follows = c.face(ctx, a), true
+	return ack
+}
+
+// face is the message of an ask as it is now. Without it the press is answered
+// all the same.
+func (c *Clicks) face(ctx context.Context, a chat.Ask) *chat.Reply {
+	if c.faces == nil {
+		return nil
+	}
+	r, err := c.faces.Face(ctx, a)
+	if err != nil {
+		c.log.WarnContext(ctx, "message of an ask not shown anew", "ask", a.ID, "err", err)
+		return nil
+	}
+	return &r
 }
 
 func (c *Clicks) taken(in chat.Inbound, e chat.Effect) chat.Ack {
@@ -236,11 +210,4 @@ func (c *Clicks) taken(in chat.Inbound, e chat.Effect) chat.Ack {
 
 func (c *Clicks) alert(in chat.Inbound, key string) chat.Ack {
 	return chat.Ack{Alert: true, Toast: i18n.T(in.Sender.Lang, "receive."+key)}
-}
-
-func name(p chat.Person) string {
-	if p.Name != "" {
-		return p.Name
-	}
-	return p.ID
 }

@@ -206,7 +206,7 @@ func TestPressThatCouldNotBeDecidedIsNotAcknowledged(t *testing.T) {
 	t.Parallel()
 	var d *door
 	d = open(t, func(x *receive.Deps) {
-		x.Clicks = receive.NewClicks(&brokenAsks{lazyAsks{&d}, 1}, &board{}, nil)
+		x.Clicks = receive.NewClicks(&brokenAsks{lazyAsks{&d}, 1}, &board{}, faces{}, nil)
 	})
 	a := d.ask(owner, approval, time.Hour)
 	m := d.press(owner, fmt.Sprintf("ask:%d:0", a.ID))
@@ -227,6 +227,10 @@ func (l lazyAsks) Decide(ctx context.Context, x chat.Decision) (chat.Ask, error)
 
 func (l lazyAsks) AskByID(ctx context.Context, id int64) (chat.Ask, error) {
 	return (*l.d).db.Asks().AskByID(ctx, id)
+}
+
+func (l lazyAsks) AskMessages(ctx context.Context, id int64) ([]chat.Ref, error) {
+	return (*l.d).db.Asks().AskMessages(ctx, id)
 }
 
 func (l lazyAsks) Fill(ctx context.Context, id int64, a chat.Answer) error {

@@ -10,6 +10,7 @@
 package receive
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type Config struct {
 	// Quiet is the least time between two notices to one stranger; 0 = 24 h.
 	Quiet time.Duration
 	Room  chat.Room // of groups that chose nothing; empty = mention, shared
+	Lang  string    // of people whose service does not tell their language; empty = the default
 	Log   *slog.Logger
 }
 
@@ -111,6 +113,7 @@ func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error
 	for i, m := range b.Messages {
 		m.Place.Account = b.Account
 		m.Sender.Name, m.Place.Title = chat.PlainName(m.Sender.Name), chat.PlainName(m.Place.Title)
+		m.Sender.Lang = cmp.Or(m.Sender.Lang, g.cfg.Lang)
 		if err := g.note(ctx, m); err != nil {
 			return nil, err
 		}
@@ -183,6 +186,11 @@ func (g *Gate) admit(ctx context.Context, m chat.Message) (*principal, error) {
 		g.cfg.Log.ErrorContext(ctx, "event without a key", "account", m.Place.Account, "kind", m.Kind)
 		return nil, nil
 	}
+	home, known, err := g.home(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	m.Place = home
 	role, err := g.role(ctx, m)
 	switch {
 	case err != nil:
@@ -197,7 +205,7 @@ func (g *Gate) admit(ctx context.Context, m chat.Message) (*principal, error) {
 	if m.SentAt.IsZero() {
 		m.SentAt = time.Now()
 	}
-	m, meant, err := g.seat(ctx, m)
+	m, meant, err := g.seat(ctx, m, known)
 	if err != nil {
 		return nil, err
 	}

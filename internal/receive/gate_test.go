@@ -44,7 +44,7 @@ func open(t *testing.T, change ...func(*receive.Deps)) *door {
 	d := &door{t: t, db: db, voice: &voice{}, board: &board{}}
 	deps := receive.Deps{
 		Inbox: db.Inbox(), Access: db.People(), Places: db.Places(), Rooms: db.Places(), Voice: d.voice,
-		Clicks: receive.NewClicks(db.Asks(), d.board, nil), Wake: func() { d.wakes.Add(1) },
+		Clicks: receive.NewClicks(db.Asks(), d.board, faces{}, nil), Wake: func() { d.wakes.Add(1) },
 	}
 	for _, f := range change {
 		f(&deps)
@@ -84,6 +84,13 @@ func (v *voice) Say(_ context.Context, p chat.Place, key string, rs ...chat.Repl
 		v.keys, v.said = append(v.keys, key), append(v.said, rs[0].Markdown)
 	}
 	return nil
+}
+
+// faces says how an ask stands.
+type faces struct{}
+
+func (faces) Face(_ context.Context, a chat.Ask) (chat.Reply, error) {
+	return chat.Reply{Kind: chat.ReplyAsk, Markdown: fmt.Sprintf("%s by %s: %s %s %v", a.State, a.Decider(), a.Answer.Effect, a.Answer.Text, a.Answer.Values)}, nil
 }
 
 type board struct{ n atomic.Int64 }

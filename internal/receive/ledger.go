@@ -46,6 +46,9 @@ type Asks interface {
 	Decide(ctx context.Context, d chat.Decision) (chat.Ask, error)
 	// AskByID returns an ask.
 	AskByID(ctx context.Context, id int64) (chat.Ask, error)
+	// AskMessages returns the receipts of the messages that show an ask; none
+	// while they are on their way.
+	AskMessages(ctx context.Context, ask int64) ([]chat.Ref, error)
 	// Fill stores a partial answer of an open ask; chat.Conflict when it is
 	// not open.
 	Fill(ctx context.Context, ask int64, a chat.Answer) error

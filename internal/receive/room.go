@@ -1,6 +1,7 @@
 package receive
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -28,12 +29,35 @@ func (g *Gate) note(ctx context.Context, m chat.Message) error {
 	return nil
 }
 
+// home is the place of the message that a button is on. The ledger knows that
+// of our own messages; a service may leave out the thread and the kind of chat,
+// and a client may make them up. Until the receipt is stored, known is false
+// and it is the place that the service tells.
+func (g *Gate) home(ctx context.Context, m chat.Message) (p chat.Place, known bool, err error) {
+	if m.Kind != chat.KindClick {
+		return m.Place, false, nil
+	}
+	of, err := g.Rooms.Owner(ctx, m.Place.Account, m.Place.Chat, m.Ref.ID)
+	switch chat.CodeOf(err) {
+	case chat.CodeNone:
+		p = m.Place
+		p.Thread, p.Person, p.Direct = of.Thread, of.Person, of.Direct
+		p.Title = cmp.Or(p.Title, of.Title)
+		return p, true, nil
+	case chat.Missing:
+		return m.Place, false, nil
+	default:
+		return p, false, fmt.Errorf("find the message of a button: %w", err)
+	}
+}
+
 // seat says whose conversation an event of a group belongs to, and whether the
 // group is set so that it is for the bot. A button belongs to the conversation
-// of its message, whoever presses it, and so does the edit of a message.
-func (g *Gate) seat(ctx context.Context, m chat.Message) (_ chat.Message, meant bool, err error) {
+// of its message, whoever presses it, and so does the edit of a message; with
+// known that place is found already.
+func (g *Gate) seat(ctx context.Context, m chat.Message, known bool) (_ chat.Message, meant bool, err error) {
 	switch {
-	case m.Place.Direct:
+	case m.Place.Direct, known:
 		return m, true, nil
 	case m.Kind.Fact():
 		return m, m.Addressed, nil
@@ -53,15 +77,10 @@ func (g *Gate) seat(ctx context.Context, m chat.Message) (_ chat.Message, meant 
 // person is whose conversation an event is about: that of the message which it
 // is about, however the chat is set by now.
 func (g *Gate) person(ctx context.Context, m chat.Message) (string, error) {
-	find := g.Places.Where
-	switch m.Kind {
-	case chat.KindClick:
-		find = g.Rooms.Owner
-	case chat.KindEdit, chat.KindRecall:
-	default:
+	if m.Kind != chat.KindEdit && m.Kind != chat.KindRecall {
 		return m.Place.Person, nil
 	}
-	of, err := find(ctx, m.Place.Account, m.Place.Chat, m.Ref.ID)
+	of, err := g.Places.Where(ctx, m.Place.Account, m.Place.Chat, m.Ref.ID)
 	switch chat.CodeOf(err) {
 	case chat.CodeNone:
 		return of.Person, nil

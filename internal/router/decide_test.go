@@ -1,6 +1,7 @@
 package router_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -54,6 +55,13 @@ func (h *house) shown(a chat.Ask) chat.Ref {
 		h.t.Fatal("the ask was not shown")
 	}
 	return h.voice.refs[i]
+}
+
+// faces shows what is answered so far.
+type faces struct{}
+
+func (faces) Face(_ context.Context, a chat.Ask) (chat.Reply, error) {
+	return chat.Reply{Kind: chat.ReplyAsk, Markdown: fmt.Sprint(a.State, a.Answer.Values)}, nil
 }
 
 func (h *house) stored(a chat.Ask) chat.Ask {
@@ -287,7 +295,7 @@ func TestSeveralQuestionsAreAnsweredOneByOne(t *testing.T) {
 			h.press(ref, p+"1:1") // taken back
 			h.press(ref, p+"1:0")
 			ack := h.press(ref, p+"1:1")
-			if ack.Replace == nil || !strings.Contains(ack.Replace.Markdown, "Linux, macOS") {
+			if ack.Replace == nil || !strings.Contains(ack.Replace.Markdown, "lin mac") {
 				h.t.Errorf("shown: %+v", ack.Replace)
 			}
 			if h.stored(a).State != chat.AskOpen {
@@ -320,7 +328,9 @@ func TestPressThatACrashLeftBehindIsSettled(t *testing.T) {
 		// Stored, and the daemon died before it was decided.
 		place, conv, err := h.db.Places().Ensure(t.Context(), direct)
 		must(t, err)
-		m := h.message("", func(m *chat.Message) { m.Kind, m.Data = chat.KindClick, fmt.Sprintf("ask:%d:0", a.ID) })
+		m := h.message("", func(m *chat.Message) {
+			m.Kind, m.Data, m.Ref = chat.KindClick, fmt.Sprintf("ask:%d:0", a.ID), h.shown(a)
+		})
 		m.Place = place
 		_, err = h.db.Inbox().Record(t.Context(), "bot", "", []chat.Inbound{{Message: m, Conversation: conv, Role: chat.RoleOwner, State: chat.InboundNew}})
 		must(t, err)

@@ -80,7 +80,7 @@ func open(t *testing.T, change func(*setup)) *house {
 	if s.turns != nil {
 		turns = s.turns(turns)
 	}
-	clicks := receive.NewClicks(db.Asks(), h.board, nil)
+	clicks := receive.NewClicks(db.Asks(), h.board, faces{}, nil)
 	h.router, err = router.New(t.Context(), router.Deps{
 		Ledger: router.Ledger{
 			Inbox: inbox, Turns: turns, Control: db.Turns(), Conversations: db.Sessions(),

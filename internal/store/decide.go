@@ -121,6 +121,11 @@ WHERE r.account = (SELECT account FROM place WHERE id = ?) AND r.msg = ? AND o.p
 // AskMessages is described at turn.Recovery. A message that was edited since
 // is there once, as it was seen last.
 func (v Runs) AskMessages(ctx context.Context, ask int64) (refs []chat.Ref, err error) {
+	return Asks(v).AskMessages(ctx, ask)
+}
+
+// AskMessages is described at receive.Asks.
+func (v Asks) AskMessages(ctx context.Context, ask int64) (refs []chat.Ref, err error) {
 	err = v.read(ctx, func(ctx context.Context, h handle) error {
 		all, err := list(ctx, h, scanRef, `SELECT r.ref FROM outbox o JOIN receipt r ON r.outbox = o.id
 WHERE o.ask = ? AND o.ask > 0 AND o.op <> 'remove' ORDER BY o.id`, ask)

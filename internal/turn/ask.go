@@ -52,14 +52,20 @@ func addressed(outs []chat.Out, id int64) []chat.Out {
 	name := strconv.FormatInt(id, 10)
 	for i, o := range outs {
 		o.Key = "ask/" + name + strings.TrimPrefix(o.Key, "ask")
+		call := func(bs []chat.Button) {
+			for k := range bs {
+				bs[k].Data = "ask:" + name + strings.TrimPrefix(bs[k].Data, "ask:0")
+			}
+		}
 		rows := make([][]chat.Button, len(o.Part.Buttons))
 		for j, row := range o.Part.Buttons {
 			rows[j] = slices.Clone(row)
-			for k := range row {
-				rows[j][k].Data = "ask:" + name + strings.TrimPrefix(row[k].Data, "ask:0")
-			}
+			call(rows[j])
 		}
 		o.Part.Buttons = rows
+		if o.Part.Form = o.Part.Form.Clone(); o.Part.Form != nil {
+			call(o.Part.Form.Send)
+		}
 		mine[i] = o
 	}
 	return mine

@@ -24,6 +24,7 @@ type question struct {
 	digest string
 	agent  string
 	lang   string
+	got    map[string][]string // what is answered already
 }
 
 // complete gives an approval what it always has: an agent's own options may
@@ -69,7 +70,7 @@ func forAgent(a chat.Ask) chat.Answer {
 // message goes ahead of it as a file, whole.
 func (a question) replies() []chat.Reply {
 	body, file := a.body()
-	ask := chat.Reply{Kind: chat.ReplyAsk, Markdown: body, Buttons: a.buttons()}
+	ask := chat.Reply{Kind: chat.ReplyAsk, Markdown: body, Buttons: a.buttons(), Form: a.form()}
 	if file == nil {
 		return []chat.Reply{ask}
 	}
@@ -156,10 +157,13 @@ func (a question) query(i int, k chat.Query) string {
 	if h := hints(k.Options); h != "" {
 		b.WriteString("\n\n" + h)
 	}
+	if chosen := a.got[k.ID]; len(chosen) > 0 {
+		b.WriteString("\n\n→ " + escaped(line(strings.Join(labelled(k, chosen), ", "), titleLimit)))
+	}
 	switch {
 	case k.Multi:
 		b.WriteString("\n\n_" + i18n.T(a.lang, "turn.ask.multi") + "_")
-	case k.Free || len(k.Options) == 0:
+	case k.Words():
 		b.WriteString("\n\n_" + i18n.T(a.lang, "turn.ask.free") + "_")
 	}
 	return b.String()
@@ -196,7 +200,11 @@ func (a question) buttons() [][]chat.Button {
 			label = strconv.Itoa(n+1) + ": "
 		}
 		for i, o := range k.Options {
-			rows = append(rows, []chat.Button{a.button(o, label, prefix+strconv.Itoa(n)+":"+strconv.Itoa(i))})
+			mark := label
+			if slices.Contains(a.got[k.ID], o.Value()) {
+				mark = "✓ " + label
+			}
+			rows = append(rows, []chat.Button{a.button(o, mark, prefix+strconv.Itoa(n)+":"+strconv.Itoa(i))})
 		}
 		if k.Multi {
 			done := chat.Button{Label: label + i18n.T(a.lang, "turn.done"), Data: prefix + strconv.Itoa(n) + ":ok", Style: "primary"}
@@ -234,65 +242,4 @@ func (a question) word(e chat.Effect) string {
 	case chat.EffectChoose:
 	}
 	return "?"
-}
-
-// outcome is one line about how a closed ask ended.
-func outcome(a chat.Ask, lang string) string {
-	by := a.Answer.By.Name
-	if by == "" {
-		by = a.Answer.By.ID
-	}
-	by = escaped(line(by, labelLimit))
-	said := escaped(line(strings.Join(given(a), ", "), titleLimit))
-	switch {
-	case a.State == chat.AskExpired:
-		return i18n.T(lang, "turn.ask.expired")
-	case a.State != chat.AskAnswered:
-		return i18n.T(lang, "turn.ask.void")
-	case a.Answer.Effect == chat.EffectAllow:
-		return i18n.T(lang, "turn.ask.allowed", "by", by)
-	case a.Answer.Effect == chat.EffectSession:
-		return i18n.T(lang, "turn.ask.allowed_session", "by", by)
-	case a.Answer.Effect == chat.EffectAlways:
-		return i18n.T(lang, "turn.ask.allowed_always", "by", by)
-	case a.Answer.Effect == chat.EffectDeny && said == "":
-		return i18n.T(lang, "turn.ask.denied", "by", by)
-	case a.Answer.Effect == chat.EffectDeny:
-		return i18n.T(lang, "turn.ask.denied_why", "by", by, "reason", said)
-	}
-	if said == "" {
-		said = "–"
-	}
-	return i18n.T(lang, "turn.ask.answered", "by", by, "answer", said)
-}
-
-// given is what somebody answered, in the order of the questions.
-func given(a chat.Ask) []string {
-	var ws []string
-	if a.Answer.Effect == chat.EffectChoose || a.Answer.Effect == "" {
-		for _, o := range a.Question.Options {
-			if o.ID == a.Answer.Option && o.ID != "" {
-				ws = append(ws, o.Label)
-			}
-		}
-	}
-	if a.Answer.Text != "" {
-		ws = append(ws, a.Answer.Text)
-	}
-	for _, k := range a.Question.Queries {
-		for _, v := range a.Answer.Values[k.ID] {
-			ws = append(ws, named(k.Options, v))
-		}
-	}
-	return ws
-}
-
-// named is the label of an option; free text is its own name.
-func named(os []chat.Option, id string) string {
-	for _, o := range os {
-		if o.Value() == id && o.Label != "" {
-			return o.Label
-		}
-	}
-	return id
 }

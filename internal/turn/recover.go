@@ -141,15 +141,10 @@ func (r recovery) unlabelled(ctx context.Context, done []chat.Unfinished) error 
 
 // relabel edits the message of a closed ask, beside the caller.
 func (r recovery) relabel(ctx context.Context, a chat.Ask) error {
-	s, err := r.books.Threads.SessionByID(ctx, a.Session)
+	q, err := r.question(ctx, a)
 	if err != nil {
 		return err
 	}
-	c, err := r.books.Threads.ConversationByID(ctx, s.Conversation)
-	if err != nil {
-		return err
-	}
-	lang := language(c, a.Asker)
-	r.spawn(func() { closed{r.Runner, a, r.cfg.Title(s.Agent), lang}.relabel(context.WithoutCancel(ctx)) })
+	r.spawn(func() { closed{r.Runner, a, q.agent, q.lang}.relabel(context.WithoutCancel(ctx)) })
 	return nil
 }

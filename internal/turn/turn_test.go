@@ -314,7 +314,7 @@ func (v *voice) Compose(p chat.Place, id int64, key string, class chat.OutClass,
 		}
 		o := chat.Out{
 			Key: fmt.Sprintf("%s/%d", key, i+1), Place: p, Turn: id, Class: class, Op: chat.OpPost,
-			Part: chat.Part{Text: text, Buttons: r.Buttons, ReplyTo: r.ReplyTo, File: r.File},
+			Part: chat.Part{Text: text, Buttons: r.Buttons, Form: r.Form, ReplyTo: r.ReplyTo, File: r.File},
 		}
 		if id > 0 {
 			o.Seq = i + 1

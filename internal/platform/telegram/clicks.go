@@ -37,7 +37,7 @@ func (c *clicks) answer(ctx context.Context, query string, m chat.Message, ack c
 	c.busy.Go(func() {
 		defer func() { <-c.slots }()
 		c.toast(ctx, query, ack)
-		if ack.Replace != nil && !m.Ref.Zero() {
+		if ack.Replace != nil && !ack.Follows && !m.Ref.Zero() {
 			c.replace(ctx, m, *ack.Replace)
 		}
 	})

@@ -207,7 +207,7 @@ func (a *Adapter) click(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	out := api.Taken{Inbound: ack.Inbound, Fresh: ack.Fresh, Toast: ack.Toast, Alert: ack.Alert}
-	if ack.Replace != nil {
+	if ack.Replace != nil && !ack.Follows {
 		if out.Message, err = a.replace(r.Context(), m.Place.Chat, c.Message, *ack.Replace); err != nil {
 			return err
 		}
