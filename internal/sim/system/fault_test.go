@@ -2,6 +2,7 @@ package system
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"cligate/internal/fault"
+	"cligate/internal/sim/feishu"
 	"cligate/internal/sim/oracle"
 	"cligate/internal/sim/rig"
 	"cligate/internal/sim/telegram"
@@ -51,12 +53,8 @@ func TestFaultEveryPoint(t *testing.T) {
 	}
 	n := 0
 	for _, p := range points {
-		for _, platform := range []string{"telegram", "web", "group", "supergroup"} {
-			group := strings.HasSuffix(platform, "group")
-			if never[platform+"/"+string(p)] != "" || group && !slices.Contains(inGroups(), p) {
-				continue
-			}
-			for _, agent := range []string{rig.Claude, rig.Demo} {
+		for _, platform := range []string{"telegram", "web", "group", "supergroup", "feishu", "feishu-group", "feishu-hook"} {
+			for _, agent := range agentsAt(p, platform, n) {
 				for hit := 1; hit <= hits; hit++ {
 					choice := choices[n%len(choices)]
 					n++
@@ -70,15 +68,50 @@ func TestFaultEveryPoint(t *testing.T) {
 	}
 }
 
+// agentsAt are the agents with which a point is passed on a platform. What is
+// the platform's and not the agent's business is tried with one of them, in
+// turn.
+func agentsAt(p fault.Point, platform string, n int) []string {
+	both, one := []string{rig.Claude, rig.Demo}, []string{[]string{rig.Claude, rig.Demo}[n%2]}
+	switch platform {
+	case "web":
+		if never[platform+"/"+string(p)] != "" {
+			return nil
+		}
+	case "group", "supergroup":
+		if !slices.Contains(inGroups(), p) {
+			return nil
+		}
+	case "feishu":
+		if !full() {
+			return one
+		}
+	case "feishu-group":
+		if !slices.Contains(inGroups(), p) || !full() && p != fault.SendDone {
+			return nil
+		}
+		return one
+	case "feishu-hook":
+		if !slices.Contains([]fault.Point{fault.UpdatesRead, fault.UpdatesStored, fault.ClickStored}, p) || !full() && p != fault.ClickStored {
+			return nil
+		}
+		return one
+	}
+	return both
+}
+
 func dieAt(t *testing.T, at fault.Point, platform, agent string, hit int, choice string) {
 	days := 3 * hit // a live message is not shown on every day
 	var owners []int64
 	for n := range days { // each in a chat of its own, whose budget is not used up
 		owners = append(owners, int64(2001+n))
 	}
-	r := rig.New(t, rig.Options{Agent: agent, Owners: owners, NoTelegram: platform == "web"})
+	r := rig.New(t, on(platform, rig.Options{Agent: agent, Owners: owners}))
 	if at == fault.WaitReceived {
 		r.Telegram.Fail(telegram.Fault{Kind: telegram.TooMany, Method: "sendMessage", Times: hit, After: 3})
+		if r.Feishu != nil {
+			r.Feishu.Fail(feishu.Fault{Kind: feishu.Refuse, Method: "message.create", Times: hit, Status: http.StatusTooManyRequests, Code: tooOften, Reset: 3})
+		}
 	}
 	r.Start("CLIGATE_FAULT=" + string(at) + ":" + strconv.Itoa(hit))
 	died := 0
@@ -100,11 +133,34 @@ func dieAt(t *testing.T, at fault.Point, platform, agent string, hit int, choice
 	finish(t, r)
 }
 
+// tooOften is Feishu's code for a call beyond the rate of its API.
+const tooOften = 99991400
+
+// on makes a rig's daemon be on one platform.
+func on(platform string, o rig.Options) rig.Options {
+	o.NoTelegram = platform == "web" || strings.HasPrefix(platform, "feishu")
+	switch platform {
+	case "feishu", "feishu-group":
+		o.Feishu = rig.Socket
+	case "feishu-hook":
+		o.Feishu = rig.Hook
+	}
+	return o
+}
+
 // place is one of several chats of that kind.
 func place(r *rig.Rig, platform string, n int) *rig.Talk {
 	owner := int64(2001 + n)
 	id, kind := owner, telegram.Private
 	switch platform {
+	case "feishu", "feishu-hook":
+		return r.FeishuChat(owner)
+	case "feishu-group":
+		team := fmt.Sprintf("oc_team%d", n)
+		r.Feishu.AddChat(team, feishu.Group, "Team", []string{rig.App}, rig.Person(owner))
+		c := r.FeishuAs(team, rig.Person(owner))
+		c.To = "@" + rig.AppName
+		return c
 	case "web":
 		return r.WebChat(fmt.Sprintf("chat%d", n))
 	case "group":
