@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"cligate/internal/sim/rig"
-	"cligate/internal/sim/telegram"
 )
 
 const (
@@ -19,6 +18,8 @@ const (
 	killsFull   = 2000
 	leastEach   = 20 // kills in every state, in the long form
 	judgedAfter = 25 // kills
+
+	killsFeishu = 26 // in the short form
 )
 
 // TestChaosRandomKills kills the daemon at random times, many times, while
@@ -26,7 +27,26 @@ const (
 // repeats a run; CLIGATE_KILLS says how many.
 func TestChaosRandomKills(t *testing.T) {
 	t.Parallel()
-	kills := number(t, "CLIGATE_KILLS", killsShort)
+	randomKills(t, killsShort, func(int) string { return "telegram" })
+}
+
+// TestChaosRandomKillsOnFeishu does the same there; a third of the daemons is
+// delivered to by webhook.
+func TestChaosRandomKillsOnFeishu(t *testing.T) {
+	t.Parallel()
+	randomKills(t, killsFeishu, func(n int) string {
+		if n%3 == 1 {
+			return "feishu-hook"
+		}
+		return "feishu"
+	})
+}
+
+// randomKills is such a test; platform is where the n-th daemon is, besides the
+// web chat.
+func randomKills(t *testing.T, kills int, platform func(n int) string) {
+	t.Helper()
+	kills = number(t, "CLIGATE_KILLS", kills)
 	if full() {
 		kills = number(t, "CLIGATE_KILLS", killsFull)
 	}
@@ -37,9 +57,10 @@ func TestChaosRandomKills(t *testing.T) {
 		each := min(killsEach, max(kills/2, 1))
 		for n := range (kills + each - 1) / each {
 			agent := []string{rig.Claude, rig.Demo}[n%2]
-			t.Run(fmt.Sprintf("%d/%s", n, agent), func(t *testing.T) {
+			at := platform(n)
+			t.Run(fmt.Sprintf("%d/%s/%s", n, at, agent), func(t *testing.T) {
 				t.Parallel()
-				newStorm(t, agent, uint64(seed+n), all).run(min(each, kills-n*each))
+				newStorm(t, at, agent, uint64(seed+n), all).run(min(each, kills-n*each))
 			})
 		}
 	})
@@ -69,23 +90,33 @@ type storm struct {
 	t     *testing.T
 	r     *rig.Rig
 	rnd   *rand.Rand
+	sky   sky
 	crowd []*talker
 	lost  *rig.Talk // the doomed chat
-	fault *telegram.Fault
 	all   *tally
 	last  census
 }
 
-func newStorm(t *testing.T, agent string, seed uint64, all *tally) *storm {
+// sky is what comes from a platform beside messages.
+type sky interface {
+	// chats are two chats of people who may speak, and the doomed one.
+	chats() (ordinary []*rig.Talk, doomed *rig.Talk)
+	// strange lets somebody write who may not.
+	strange()
+	// fail makes a coming call fail, unless one is to fail already.
+	fail(rnd *rand.Rand)
+}
+
+func newStorm(t *testing.T, platform, agent string, seed uint64, all *tally) *storm {
 	s := &storm{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), all: all}
-	s.r = rig.New(t, rig.Options{Agent: agent, Owners: []int64{3001, 3002, doomed}})
-	s.r.Telegram.EnforceRates(true)
-	for _, method := range []string{"sendMessage", "sendDocument", "sendPhoto"} {
-		s.r.Telegram.Fail(telegram.Fault{Kind: telegram.Refuse, Method: method, Chat: doomed, Text: "Bad Request: DOOMED"})
+	s.r = rig.New(t, on(platform, rig.Options{Agent: agent, Owners: []int64{3001, 3002, doomed}}))
+	s.sky = newTelegramSky(s.r)
+	if s.r.Feishu != nil {
+		s.sky = newFeishuSky(s.r)
 	}
-	s.r.Telegram.AddChat(stranger, telegram.Private, "Stranger")
-	s.lost = s.r.Chat(doomed)
-	for i, c := range []*rig.Talk{s.r.Chat(3001), s.r.Chat(3002), s.r.WebChat("east"), s.r.WebChat("west")} {
+	var cs []*rig.Talk
+	cs, s.lost = s.sky.chats()
+	for i, c := range append(cs, s.r.WebChat("east"), s.r.WebChat("west")) {
 		s.crowd = append(s.crowd, &talker{storm: s, c: c, name: string(rune('p' + i))})
 	}
 	return s
@@ -167,19 +198,11 @@ func (s *storm) talk(n int) {
 // their messages take ids that the ledger does not know.
 func (s *storm) trouble() {
 	if s.rnd.IntN(400) == 0 {
-		s.r.Telegram.Say(rig.Token, telegram.Say{Chat: stranger, Text: "long 1 strange"})
+		s.sky.strange()
 	}
-	if s.rnd.IntN(60) > 0 || s.fault != nil && s.r.Telegram.Used(s.fault) == 0 && s.rnd.IntN(10) > 0 {
-		return
+	if s.rnd.IntN(60) == 0 {
+		s.sky.fail(s.rnd)
 	}
-	kinds := []telegram.Fault{
-		{Kind: telegram.TooMany, After: 1}, {Kind: telegram.Lose}, {Kind: telegram.BadPage}, {Kind: telegram.Internal},
-		{Kind: telegram.Drop}, {Kind: telegram.CutBody},
-	}
-	f := kinds[s.rnd.IntN(len(kinds))]
-	f.Method, f.Times = []string{"sendMessage", "sendMessage", "sendDocument", "sendPhoto"}[s.rnd.IntN(4)], 1 // files are rare
-	f.Chat = []int64{3001, 3002}[s.rnd.IntN(2)]
-	s.fault = s.r.Telegram.Fail(f)
 }
 
 // stage makes a rare state likely.
