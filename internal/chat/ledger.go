@@ -5,7 +5,8 @@ import "time"
 // Recorded is what became of one message that was to be stored.
 type Recorded struct {
 	ID    int64
-	Fresh bool // false: the event key was known, nothing was stored
+	Fresh bool // false: it was known, nothing was stored
+	Twin  bool // it was known under another event key
 }
 
 // NewTurn is what a turn is made from.

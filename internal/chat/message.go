@@ -42,7 +42,11 @@ func (k MessageKind) Fact() bool {
 type Message struct {
 	// Key is unique within the account for ever; a redelivered event has the
 	// same key.
-	Key    string
+	Key string
+	// Twin is the same in a message that the service delivers once more as if it
+	// were another one, and in no other message. Empty: the service does not do
+	// that.
+	Twin   string `json:",omitempty"`
 	Kind   MessageKind
 	Place  Place
 	Sender Person
@@ -60,9 +64,12 @@ type Message struct {
 	// Mentioned says that it does so by naming the bot and in no other way.
 	Mentioned bool
 	// Moved is the new address of Place.Chat, for KindMoved: Chat and Space.
-	Moved *Place    `json:",omitempty"`
-	Group string    // companions of one send action share it (album id)
-	Files []FileRef // attachments, not yet fetched
+	Moved *Place `json:",omitempty"`
+	Group string // companions of one send action share it (album id)
+	// Strewn says that the service delivers what is sent at once, several
+	// pictures, as messages that do not tell of each other.
+	Strewn bool      `json:",omitempty"`
+	Files  []FileRef // attachments, not yet fetched
 	// Unread is a kind of content that cannot be put into words or files; empty
 	// when there is none.
 	Unread string `json:",omitempty"`
@@ -81,7 +88,7 @@ type Message struct {
 func (m Message) Said() string {
 	said := m.Text
 	for _, f := range m.Files {
-		if f.Heard != "" {
+		if f.Heard != "" && f.Kind != MediaQuote {
 			said = strings.TrimPrefix(said+"\n"+f.Heard, "\n")
 		}
 	}
@@ -108,7 +115,8 @@ const (
 	MediaAudio    Media = "audio" // music, a recording
 	MediaVideo    Media = "video"
 	// MediaQuote is text that the service keeps elsewhere: a message that is
-	// replied to, those of a forwarded bundle. It becomes a quotation, no file.
+	// replied to, those of a forwarded bundle. What is fetched for it is an
+	// Excerpt. It becomes a quotation, no file.
 	MediaQuote Media = "quote"
 )
 
@@ -121,14 +129,21 @@ type FileRef struct {
 	Size    int64  `json:"size,omitempty"`    // bytes, 0 when unknown
 	Seconds int    `json:"seconds,omitempty"` // how long it plays, 0 when unknown
 	Path    string `json:"path,omitempty"`    // absolute, of the fetched file; empty until then
-	Heard   string `json:"heard,omitempty"`   // the words of a voice message or a recording
+	Heard   string `json:"heard,omitempty"`   // the words of a voice message, a recording or a quotation
 	Lost    string `json:"lost,omitempty"`    // why it cannot be had, for the agent; empty while that is not known
+	Source  Source `json:"source,omitzero"`   // of a quotation: whose words these are
+	Of      string `json:"of,omitempty"`      // the quotation that it came with, by its ID
+}
+
+// Attached are those of a message's files that are no quotations.
+func Attached(files []FileRef) []FileRef {
+	return slices.DeleteFunc(slices.Clone(files), func(f FileRef) bool { return f.Kind == MediaQuote })
 }
 
 // Same reports whether two attachments are the same one: a service may give
 // out another id for it at any time.
 func (f FileRef) Same(g FileRef) bool {
-	return f.ID == g.ID || f.Kind == g.Kind && f.Name == g.Name && f.Size == g.Size && f.Seconds == g.Seconds
+	return f.ID == g.ID || f.Kind == g.Kind && f.Kind != MediaQuote && f.Name == g.Name && f.Size == g.Size && f.Seconds == g.Seconds
 }
 
 // RevisedFiles are the files of a message after an edit. An edit of the words

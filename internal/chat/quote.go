@@ -14,6 +14,7 @@ const (
 	SourceReply   SourceKind = "reply"   // the message that is replied to, or the piece of it that is quoted
 	SourceOwn     SourceKind = "own"     // a message of the bot's own that is replied to
 	SourceOwnPart SourceKind = "part"    // a piece of such a message that somebody chose to quote
+	SourceTopic   SourceKind = "topic"   // what was said in a topic before the bot was asked there
 )
 
 // Source says whose words a quotation is. The name comes from outside and
@@ -38,8 +39,17 @@ func (s Source) label() string {
 			return ", forwarded"
 		}
 		return ", forwarded from " + strconv.Quote(PlainName(s.Name))
+	case SourceTopic:
+		return ", said earlier in this topic"
 	}
 	return ""
+}
+
+// Excerpt is what an adapter's Fetch writes for a quotation, as JSON.
+type Excerpt struct {
+	Name  string    `json:"name,omitempty"` // whose words they are, where that is one
+	Text  string    `json:"text"`           // of several people, their names before what each said
+	Files []FileRef `json:"files,omitempty"`
 }
 
 // quoted marks foreign words as such: each of their lines begins with a mark,
@@ -57,11 +67,21 @@ func (p Piece) said() []string {
 	if p.Quote != "" {
 		parts = append(parts, p.Source.quoted(p.Quote))
 	}
+	for _, f := range p.Files {
+		switch {
+		case f.Kind != MediaQuote:
+		case f.Heard != "":
+			parts = append(parts, f.Source.quoted(f.Heard))
+		case f.Lost != "":
+			parts = append(parts, "[quoted text"+f.Source.label()+", is not here: "+f.Lost+"]")
+		}
+	}
 	if p.Text != "" {
 		parts = append(parts, p.Text)
 	}
 	for _, f := range p.Files {
 		switch {
+		case f.Kind == MediaQuote:
 		case f.Heard != "" && p.Source.Kind == SourceForward:
 			parts = append(parts, p.Source.quoted(f.Heard))
 		case f.Heard != "":

@@ -93,7 +93,13 @@ func summary(in chat.Input) string {
 			parts = append(parts, "> "+p.Quote)
 		}
 		for _, f := range p.Files {
-			if f.Heard != "" {
+			switch {
+			case f.Kind == chat.MediaQuote && f.Heard == "": // nobody has read it yet
+				continue
+			case f.Kind == chat.MediaQuote:
+				parts = append(parts, "> "+f.Heard)
+				continue
+			case f.Heard != "":
 				parts = append(parts, f.Heard)
 				continue
 			}

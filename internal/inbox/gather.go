@@ -24,33 +24,39 @@ const (
 	firstPause = 500 * time.Millisecond
 )
 
-// gather fetches the files of an input that are not there and returns those
-// about which something new is known. It tells what cannot be had.
-func (k *Keeper) gather(ctx context.Context, o Order, in chat.Input) []chat.FileRef {
+// gather fetches those of files that are not there and returns those about
+// which something new is known. It tells what cannot be had.
+func (k *Keeper) gather(ctx context.Context, o Order, files []chat.FileRef) []chat.FileRef {
 	var mu sync.Mutex
 	var news []chat.FileRef
-	var all errgroup.Group
-	all.SetLimit(atOnce)
+	var work errgroup.Group
+	work.SetLimit(atOnce)
 	seen := map[string]bool{}
-	for _, p := range in.Pieces {
-		for _, f := range p.Files {
-			if seen[f.ID] {
-				continue
-			}
-			seen[f.ID] = true
-			all.Go(func() error {
-				now := k.one(ctx, o, f)
-				if ctx.Err() == nil && now != f {
-					mu.Lock()
-					defer mu.Unlock()
-					news = append(news, now)
-				}
-				return nil
-			})
+	for _, f := range files {
+		if seen[f.ID] {
+			continue
 		}
+		seen[f.ID] = true
+		work.Go(func() error {
+			now, more := k.see(ctx, o, f)
+			if ctx.Err() == nil && now != f {
+				mu.Lock()
+				defer mu.Unlock()
+				news = append(append(news, now), more...)
+			}
+			return nil
+		})
 	}
-	_ = all.Wait() // none fails
+	_ = work.Wait() // none fails
 	return news
+}
+
+// see sees to one file or quotation; more is what that brought.
+func (k *Keeper) see(ctx context.Context, o Order, f chat.FileRef) (now chat.FileRef, more []chat.FileRef) {
+	if f.Kind == chat.MediaQuote {
+		return k.quotation(ctx, o, f)
+	}
+	return k.one(ctx, o, f), nil
 }
 
 // one sees to one file and returns what is known about it then.
@@ -121,16 +127,29 @@ func (k *Keeper) fetch(ctx context.Context, o Order, f chat.FileRef) (chat.FileR
 		return f, err
 	}
 	defer d.close()
+	kept := f
+	err = k.persist(ctx, o, func() (err error) {
+		kept, err = k.attempt(ctx, o, d, f)
+		return err
+	})
+	if err != nil {
+		return f, err
+	}
+	k.tidy(o.Workspace, time.Now())
+	return kept, nil
+}
+
+// persist does something until it works, or is of no use.
+func (k *Keeper) persist(ctx context.Context, o Order, do func() error) error {
 	pause := firstPause
 	for try := 1; ; try++ {
-		kept, err := k.attempt(ctx, o, d, f)
+		err := do()
 		if err == nil {
-			k.tidy(o.Workspace, time.Now())
-			return kept, nil
+			return nil
 		}
 		var e *chat.Error
 		if ctx.Err() != nil || try == tries || !errors.As(err, &e) || (e.Code != chat.Network && e.Code != chat.Wait) || e.After > patience {
-			return f, err
+			return err
 		}
 		k.log.InfoContext(ctx, "file not fetched yet", "turn", o.Turn.ID, "try", try, "err", err)
 		select {

@@ -44,8 +44,8 @@ type Ear interface {
 // Ledger keeps what became of files.
 type Ledger interface {
 	// KeepFiles replaces those files of a turn's input, and of the messages
-	// that it is made from, that have the same ID, and returns the input as it
-	// is then. chat.Conflict: the turn is over.
+	// that it is made from, that have the same ID, adds those that came with one
+	// of them (chat.FileRef.Of) behind it, and returns the input as it is then. chat.Conflict: the turn is over.
 	KeepFiles(ctx context.Context, turn int64, files []chat.FileRef) (chat.Input, error)
 }
 
@@ -125,11 +125,16 @@ func (k *Keeper) Prepare(ctx context.Context, o Order) (chat.Input, error) {
 		return in, fmt.Errorf("read the files of turn %d: %w", o.Turn.ID, err)
 	}
 	in.Recap = o.Turn.Input.Recap
-	if news := k.gather(ctx, o, in); len(news) > 0 {
+	for files := all(in); len(files) > 0; {
+		news := k.gather(ctx, o, files)
+		if len(news) == 0 {
+			break
+		}
 		if in, err = k.Ledger.KeepFiles(context.WithoutCancel(ctx), o.Turn.ID, news); err != nil {
 			return in, fmt.Errorf("note the files of turn %d: %w", o.Turn.ID, err)
 		}
 		in.Recap = o.Turn.Input.Recap
+		files = brought(news)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -138,6 +143,25 @@ func (k *Keeper) Prepare(ctx context.Context, o Order) (chat.Input, error) {
 		return in, chat.E(chat.Nothing, "", errors.New("no words and no files"))
 	}
 	return in, nil
+}
+
+// all are the files of an input.
+func all(in chat.Input) (files []chat.FileRef) {
+	for _, p := range in.Pieces {
+		files = append(files, p.Files...)
+	}
+	return files
+}
+
+// brought are those files of news that a quotation brought and that nobody has
+// seen to yet.
+func brought(news []chat.FileRef) (files []chat.FileRef) {
+	for _, f := range news {
+		if f.Of != "" && f.Path == "" && f.Lost == "" {
+			files = append(files, f)
+		}
+	}
+	return files
 }
 
 // Has reports whether an input has files to see to.

@@ -37,6 +37,7 @@ type house struct {
 	said  map[string]chat.Reply
 	input chat.Input
 	over  bool
+	grows bool // what a quotation brings is kept
 	ear   func(f chat.FileRef) (string, error)
 }
 
@@ -93,6 +94,11 @@ func (h *house) KeepFiles(_ context.Context, turn int64, files []chat.FileRef) (
 				if f.ID == list[j].ID {
 					list[j] = f
 				}
+			}
+		}
+		for _, f := range files {
+			if h.grows && f.Of != "" && !slices.ContainsFunc(list, func(g chat.FileRef) bool { return g.ID == f.ID }) {
+				list = append(list, f)
 			}
 		}
 		h.input.Pieces[i].Files = list

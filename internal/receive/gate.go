@@ -117,6 +117,10 @@ func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error
 		if err := g.note(ctx, m); err != nil {
 			return nil, err
 		}
+		m, err := g.locate(ctx, m)
+		if err != nil {
+			return nil, err
+		}
 		p, err := g.admit(ctx, m)
 		if err != nil {
 			return nil, err
@@ -142,6 +146,10 @@ func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error
 	}
 	for n, rec := range recs {
 		rows[n].ID = rec.ID
+		if rec.Twin {
+			g.cfg.Log.InfoContext(ctx, "message delivered again under another id; left out", "account", b.Account, "inbound", rec.ID, "message", rows[n].Ref.ID)
+			continue
+		}
 		if acks[at[n]], err = g.ack(ctx, rows[n]); err != nil {
 			return nil, err
 		}

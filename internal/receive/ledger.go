@@ -10,8 +10,8 @@ import (
 // Inbox stores what came in.
 type Inbox interface {
 	// Record stores the messages and the account's cursor (empty = unchanged)
-	// in one transaction and answers one Recorded per message. An event key
-	// that is known already is not stored again. It sets Place.ID and
+	// in one transaction and answers one Recorded per message. An event key or
+	// a twin that is known already is not stored again. It sets Place.ID and
 	// Conversation of the given rows. After an error nothing was stored and
 	// nothing may be acknowledged.
 	Record(ctx context.Context, account, cursor string, ms []chat.Inbound) ([]chat.Recorded, error)
@@ -63,6 +63,9 @@ type Places interface {
 	// itself or by an edit; only its chat is known. chat.Missing when there is
 	// none.
 	Where(ctx context.Context, account, chatID, msg string) (chat.Place, error)
+	// Author returns who wrote a message of a person, and where; for services
+	// whose message ids are unique in an account. chat.Missing.
+	Author(ctx context.Context, account, msg string) (chat.Place, chat.Person, error)
 }
 
 // Rooms knows what chats of several people are set to, and keeps what happens
@@ -76,6 +79,8 @@ type Rooms interface {
 	// Owner returns the place that a message of ours was sent for;
 	// chat.Missing.
 	Owner(ctx context.Context, account, chatID, msg string) (chat.Place, error)
+	// Words returns what a message of ours says now; chat.Missing.
+	Words(ctx context.Context, account, chatID, msg string) (string, error)
 	// Inhabited reports whether somebody in the chat was let in.
 	Inhabited(ctx context.Context, account, chatID string) (bool, error)
 }

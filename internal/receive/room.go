@@ -57,8 +57,11 @@ func (g *Gate) home(ctx context.Context, m chat.Message) (p chat.Place, known bo
 // known that place is found already.
 func (g *Gate) seat(ctx context.Context, m chat.Message, known bool) (_ chat.Message, meant bool, err error) {
 	switch {
-	case m.Place.Direct, known:
+	case known:
 		return m, true, nil
+	case m.Place.Direct:
+		m, err = g.answers(ctx, m)
+		return m, true, err
 	case m.Kind.Fact():
 		return m, m.Addressed, nil
 	}
@@ -67,6 +70,9 @@ func (g *Gate) seat(ctx context.Context, m chat.Message, known bool) (_ chat.Mes
 		return m, false, fmt.Errorf("look up what a chat is set to: %w", err)
 	}
 	room = room.Or(g.cfg.Room)
+	if m, err = g.answers(ctx, m); err != nil {
+		return m, false, err
+	}
 	if room.Sharing == chat.SharingPerson {
 		m.Place.Person = m.Sender.ID
 	}

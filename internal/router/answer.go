@@ -23,7 +23,7 @@ type answers struct {
 // for some. Everything else is an ordinary message, even when it sounds like
 // an answer.
 func (w answers) take(ctx context.Context, in chat.Inbound) (done bool, err error) {
-	if strings.TrimSpace(in.Text) == "" || len(in.Files) > 0 {
+	if strings.TrimSpace(in.Text) == "" || len(chat.Attached(in.Files)) > 0 {
 		return false, nil // a file would be lost in an answer
 	}
 	if !in.Reply.Zero() {

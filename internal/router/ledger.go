@@ -21,6 +21,8 @@ type Inbox interface {
 	// from the given platform message by those of now. chat.Missing: nothing
 	// queued came from it (it runs already, or is done).
 	Revise(ctx context.Context, place int64, msg string, now chat.Message) (turn int64, err error)
+	// Led reports whether a turn was made in a place before.
+	Led(ctx context.Context, place int64) (bool, error)
 	// Versions returns what was stored of a person's platform message, oldest
 	// first: the message, then its edits. None when it is not known.
 	Versions(ctx context.Context, place int64, msg string) ([]chat.Inbound, error)

@@ -3,6 +3,7 @@ package router
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"cligate/internal/chat"
 	"cligate/internal/i18n"
@@ -75,7 +76,33 @@ func (k *intake) pieces(ctx context.Context, rows []chat.Inbound) (ps []chat.Pie
 		}
 		ps = append(ps, p)
 	}
+	if err := k.once(ctx, rows[0].Place.ID, ps); err != nil {
+		return nil, to, err
+	}
 	return ps, to, nil
+}
+
+// once leaves what was said earlier in a topic to the first turn there, and to
+// the first message that has it.
+func (k *intake) once(ctx context.Context, place int64, ps []chat.Piece) error {
+	earlier := func(f chat.FileRef) bool { return f.Kind == chat.MediaQuote && f.Source.Kind == chat.SourceTopic }
+	has := false
+	for i, p := range ps {
+		if !slices.ContainsFunc(p.Files, earlier) {
+			continue
+		}
+		if !has {
+			led, err := k.desk.Inbox.Led(ctx, place)
+			if err != nil {
+				return fmt.Errorf("look for earlier turns of a topic: %w", err)
+			}
+			if has = true; !led {
+				continue
+			}
+		}
+		ps[i].Files = slices.DeleteFunc(slices.Clone(p.Files), earlier)
+	}
+	return nil
 }
 
 // fresh reports whether an agent needs no copy of its own message that is

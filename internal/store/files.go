@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"cligate/internal/chat"
 )
@@ -41,19 +42,29 @@ func (v Runs) KeepFiles(ctx context.Context, turn int64, files []chat.FileRef) (
 }
 
 // replaceFiles returns a list with those of files in it that it has under the
-// same ID; nil when there are none.
+// same ID, and behind a quotation those that came with it; nil when there are
+// none.
 func replaceFiles(list, files []chat.FileRef) []chat.FileRef {
+	known := func(id string) bool {
+		return slices.ContainsFunc(list, func(f chat.FileRef) bool { return f.ID == id })
+	}
 	var out []chat.FileRef
-	for i, have := range list {
+	changed := false
+	for _, have := range list {
+		now := have
+		var with []chat.FileRef
 		for _, f := range files {
-			if f.ID != have.ID {
-				continue
+			switch {
+			case f.ID == have.ID:
+				now, changed = f, true
+			case f.Of == have.ID && !known(f.ID):
+				with, changed = append(with, f), true
 			}
-			if out == nil {
-				out = append(out, list...)
-			}
-			out[i] = f
 		}
+		out = append(append(out, now), with...)
+	}
+	if !changed {
+		return nil
 	}
 	return out
 }

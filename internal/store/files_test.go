@@ -51,6 +51,27 @@ func TestWhatBecameOfFilesIsKeptWithTheirTurn(t *testing.T) {
 	wantCode(t, err, chat.Missing)
 }
 
+func TestWhatAQuotationBringsStandsBehindItOnce(t *testing.T) {
+	t.Parallel()
+	l := openTest(t)
+	ctx := t.Context()
+	quote := chat.FileRef{ID: "q", Kind: chat.MediaQuote, Source: chat.Source{Kind: chat.SourceReply}}
+	q, _ := l.sent(1, quote, chat.FileRef{ID: "own"})
+	quote.Heard = "[photo: image]"
+	photo := chat.FileRef{ID: "p", Kind: chat.MediaPhoto, Of: "q"}
+	for range 2 {
+		got := ok[chat.Input](t)(l.Runs().KeepFiles(ctx, q.ID, []chat.FileRef{quote, photo}))
+		if want := []chat.FileRef{quote, photo, {ID: "own"}}; !slices.Equal(got.Pieces[0].Files, want) {
+			t.Errorf("files %+v", got.Pieces[0].Files)
+		}
+	}
+	photo.Path = "/x/image.png"
+	got := ok[chat.Input](t)(l.Runs().KeepFiles(ctx, q.ID, []chat.FileRef{photo}))
+	if fs := got.Fetched(); len(fs) != 1 || fs[0] != photo {
+		t.Errorf("fetched %+v", fs)
+	}
+}
+
 func TestAnEditKeepsWhatWasFetched(t *testing.T) {
 	t.Parallel()
 	photo := chat.FileRef{ID: "p", Kind: chat.MediaPhoto, Name: "photo_1.jpg", Size: 9}

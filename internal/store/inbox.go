@@ -53,10 +53,32 @@ ON CONFLICT (account) DO UPDATE SET value = excluded.value`, account, cursor)
 	return recs, nil
 }
 
+// twinOf is the stored message that in was delivered as before, under another
+// event key; id 0 when there is none.
+func twinOf(ctx context.Context, t *tx, account string, in chat.Inbound) (id int64, k known, err error) {
+	if in.Twin == "" {
+		return 0, k, nil
+	}
+	var place int64
+	_, err = first(ctx, t, func(r row) (none struct{}, err error) { return none, r.Scan(&id, &place) },
+		`SELECT id, place FROM inbound WHERE account = ? AND twin = ? AND event_key <> ?`, account, in.Twin, in.Key)
+	switch {
+	case chat.CodeOf(err) == chat.Missing:
+		return 0, k, nil
+	case err != nil:
+		return 0, k, fmt.Errorf("find a twin: %w", err)
+	}
+	k, err = knownByID(ctx, t, place)
+	return id, k, err
+}
+
 // recordOne stores one message with its place and its sender. A known event key
-// changes nothing.
+// changes nothing, and so does a known message under a new one.
 func recordOne(ctx context.Context, t *tx, account string, in *chat.Inbound) (chat.Recorded, known, error) {
 	in.Place.Account = account
+	if id, k, err := twinOf(ctx, t, account, *in); err != nil || id != 0 {
+		return chat.Recorded{ID: id, Twin: true}, k, err // before a place is made for it
+	}
 	k, err := seePlace(ctx, t, in.Place)
 	if err != nil {
 		return chat.Recorded{}, k, err
@@ -97,10 +119,10 @@ func insertInbound(ctx context.Context, t *tx, account string, in *chat.Inbound,
 		state = chat.InboundNew
 	}
 	return t.insert(ctx, `INSERT INTO inbound
-(account, event_key, place, conversation, kind, sender, role, msg, space, num, body, crc, state, sent_at, at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+(account, event_key, place, conversation, kind, sender, role, msg, space, num, body, crc, state, sent_at, at, twin)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		account, in.Key, k.ID, k.conversation, in.Kind, in.Sender.ID, in.Role, msg, k.Space, num,
-		body, crc, state, micros(in.SentAt), micros(t.now))
+		body, crc, state, micros(in.SentAt), micros(t.now), in.Twin)
 }
 
 // seePerson keeps what is known about a person up to date.
@@ -165,6 +187,16 @@ WHERE i.place = ? AND i.msg = ? AND i.kind IN ('text', 'edit') ORDER BY i.id`, p
 		return err
 	})
 	return ins, err
+}
+
+// Led is described at router.Inbox.
+func (v Inbox) Led(ctx context.Context, place int64) (led bool, err error) {
+	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		led, err = first(ctx, h, value[bool], `SELECT EXISTS (SELECT 1 FROM turn
+WHERE conversation = (SELECT conversation FROM place WHERE id = ?1) AND place = ?1)`, place)
+		return err
+	})
+	return led, err
 }
 
 // Settle is described at router.Inbox. A message that has moved on already

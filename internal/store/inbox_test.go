@@ -1,6 +1,7 @@
 package store
 
 import (
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -174,4 +175,66 @@ func TestEditReachesOnlyWhatIsQueued(t *testing.T) {
 	wantCode(t, err, chat.Missing)
 	_, err = l.Inbox().Revise(ctx, q.Place.ID, "nothing", chat.Message{Text: "x"})
 	wantCode(t, err, chat.Missing)
+}
+
+func TestAMessageUnderAnotherIdIsStoredOnce(t *testing.T) {
+	t.Parallel()
+	l := openTest(t)
+	ctx := t.Context()
+	one := message(1)
+	one.Twin = "same"
+	ok[[]chat.Recorded](t)(l.Inbox().Record(ctx, "bot", "", []chat.Inbound{one}))
+	again := message(2)
+	again.Twin, again.Place.Thread = "same", "a new topic"
+	same, other, elsewhere := message(1), message(3), message(4)
+	same.Twin, other.Twin = "same", "another time"
+	ms := []chat.Inbound{again, same, other}
+	recs := ok[[]chat.Recorded](t)(l.Inbox().Record(ctx, "bot", "", ms))
+	if recs[0].Fresh || !recs[0].Twin || recs[0].ID == 0 || recs[1].Fresh || recs[1].Twin || !recs[2].Fresh {
+		t.Errorf("records %+v", recs)
+	}
+	if ms[0].Place.Thread != "" || ms[0].Conversation != ms[1].Conversation {
+		t.Errorf("a place was made for it: %+v", ms[0].Place)
+	}
+	elsewhere.Twin = "same"
+	if recs = ok[[]chat.Recorded](t)(l.Inbox().Record(ctx, "bot2", "", []chat.Inbound{elsewhere})); !recs[0].Fresh {
+		t.Error("accounts share twins")
+	}
+}
+
+func TestAMessageIsKnownAMonthLater(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	now.Store(time.Now().UnixNano())
+	l := openIn(t, Config{Dir: t.TempDir(), Ballast: -1, Now: func() time.Time { return time.Unix(0, now.Load()) }})
+	ctx := t.Context()
+	m := message(1)
+	m.Twin = "same"
+	ok[[]chat.Recorded](t)(l.Inbox().Record(ctx, "bot", "", []chat.Inbound{m}))
+	for day := range 31 { // whatever is tidied up on the way
+		now.Add(int64(24 * time.Hour))
+		ok[[]chat.Recorded](t)(l.Inbox().Record(ctx, "bot", "", []chat.Inbound{message(10 + day)}))
+	}
+	under := message(2)
+	under.Twin = "same"
+	if recs := ok[[]chat.Recorded](t)(l.Inbox().Record(ctx, "bot", "", []chat.Inbound{message(1), under})); recs[0].Fresh || recs[1].Fresh || !recs[1].Twin {
+		t.Errorf("records %+v", recs)
+	}
+}
+
+func TestTheAuthorOfAMessageIsFoundByItsIdAlone(t *testing.T) {
+	t.Parallel()
+	l := openTest(t)
+	ctx := t.Context()
+	m := message(1)
+	m.Place.Thread, m.Ref.ID, m.Sender = "t", "om_1", chat.Person{ID: "7", Name: "Mia"}
+	ok[[]chat.Recorded](t)(l.Inbox().Record(ctx, "bot", "", []chat.Inbound{message(2), m}))
+	p, by, err := l.Places().Author(ctx, "bot", "om_1")
+	if err != nil || p.Thread != "t" || by.ID != "7" || by.Name != "Mia" {
+		t.Errorf("%+v %+v, %v", p, by, err)
+	}
+	for _, c := range [][2]string{{"bot", "om_2"}, {"bot2", "om_1"}} {
+		_, _, err := l.Places().Author(ctx, c[0], c[1])
+		wantCode(t, err, chat.Missing)
+	}
 }

@@ -208,3 +208,28 @@ WHERE p.account = ? AND p.chat = ? AND i.msg = ? AND i.kind IN ('text', 'edit') 
 	})
 	return p, err
 }
+
+// Author is described at receive.Places.
+func (v Places) Author(ctx context.Context, account, msg string) (p chat.Place, by chat.Person, err error) {
+	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		// Message by message in each place: that is what there is an index for.
+		_, err = first(ctx, h, func(r row) (none struct{}, err error) {
+			return none, r.Scan(append(placeDest(&p), &by.ID, &by.Name, &by.Lang)...)
+		}, `SELECT `+placeCols+`, i.sender, coalesce(w.name, ''), coalesce(w.lang, '')
+FROM place p CROSS JOIN inbound i ON i.place = p.id LEFT JOIN person w ON w.account = p.account AND w.ext = i.sender
+WHERE p.account = ? AND i.msg = ? AND i.kind = 'text' ORDER BY i.id LIMIT 1`, account, msg)
+		return err
+	})
+	return p, by, err
+}
+
+// Words is described at receive.Rooms.
+func (v Places) Words(ctx context.Context, account, chatID, msg string) (string, error) {
+	var l chat.Line
+	err := v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		l, err = first(ctx, h, scanPosted, `SELECT `+postedCols+` JOIN place p ON p.id = o.place
+WHERE r.account = ? AND r.msg = ? AND p.chat = ? AND o.op <> 'remove' ORDER BY o.id DESC LIMIT 1`, account, msg, chatID)
+		return err
+	})
+	return l.Text, err
+}

@@ -65,7 +65,7 @@ func Open(cfg Config, files platform.Files, log *slog.Logger) (*Adapter, error) 
 	a.rest.missing = func(text string) { a.link.tell("scope/"+text, text, true) }
 	a.out = newCourier(a.rest, uploads{rest: a.rest, files: files}, log)
 	a.sign = &signaller{rest: a.rest}
-	a.get = &fetcher{rest: a.rest, me: a.bot}
+	a.get = &fetcher{rest: a.rest, mind: a.mind, app: cfg.AppID, me: a.bot}
 	return a, nil
 }
 

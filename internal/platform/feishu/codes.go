@@ -45,6 +45,8 @@ var duties = map[int]duty{
 	300313: {code: chat.Degrade}, 300314: {code: chat.Degrade}, 200770: {code: chat.Degrade},
 	// A card that does not stream any more, or is ahead of us: the caller knows.
 	codeSequence: {code: chat.Conflict}, codeStreamClosed: {code: chat.Conflict}, codeStreamOver: {code: chat.Conflict}, 200810: {code: chat.Conflict},
+	// Files of messages: larger than 100 MB; not there any more.
+	234037: {code: chat.Full}, 234003: {code: chat.Missing}, 234004: {code: chat.Missing}, 234040: {code: chat.Missing},
 	// Uploads.
 	234006: {code: chat.Degrade}, 234010: {code: chat.Degrade}, 234011: {code: chat.Degrade}, 234001: {code: chat.Degrade},
 }

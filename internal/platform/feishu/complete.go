@@ -4,8 +4,6 @@ import (
 	"context"
 	"net/http"
 	"time"
-
-	"cligate/internal/chat"
 )
 
 // Limits of what is asked before an event is stored. What is not known in time
@@ -38,17 +36,12 @@ func (a *Adapter) nameOf(ctx context.Context, openID string) string {
 	a.busy.Go(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 		defer cancel()
-		var out struct {
-			User struct {
-				Name string `json:"name"`
-			} `json:"user"`
-		}
-		err := a.rest.do(ctx, call{method: http.MethodGet, path: "contact/v3/users/" + openID, query: map[string]string{"user_id_type": "open_id"}}, &out)
+		name, err := personName(ctx, a.rest, openID, 0)
 		if err != nil {
 			a.log.DebugContext(ctx, "name not known", "err", err)
 		}
-		a.mind.names.put(openID, chat.PlainName(out.User.Name))
-		found <- out.User.Name
+		a.mind.names.put(openID, name)
+		found <- name
 	})
 	wait := time.NewTimer(nameLimit)
 	defer wait.Stop()

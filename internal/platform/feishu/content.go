@@ -2,7 +2,9 @@ package feishu
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
+	"regexp"
+	"slices"
 	"strings"
 
 	"cligate/internal/chat"
@@ -10,28 +12,38 @@ import (
 
 // said is the content of a message in words and files.
 type said struct {
-	text  string
-	files []chat.FileRef
-	quote string // a forwarded bundle whose messages have to be fetched
-	odd   string // a kind that cannot be put into words
-	named bool   // the bot was mentioned
+	text   string
+	files  []chat.FileRef
+	bundle bool   // forwarded messages, which have to be fetched
+	odd    string // a kind that cannot be put into words
+	named  bool   // the bot was mentioned
+	alien  bool   // a command for somebody else
 }
 
 // content is a message's content; which fields are set depends on its type.
 type content struct {
-	Text     string          `json:"text"`
-	Title    string          `json:"title"`
-	Lines    [][]node        `json:"content"`
-	Image    string          `json:"image_key"`
-	File     string          `json:"file_key"`
-	FileName string          `json:"file_name"`
-	Duration int             `json:"duration"` // milliseconds
-	Name     string          `json:"name"`     // of a location
-	Long     string          `json:"longitude"`
-	Lat      string          `json:"latitude"`
-	Chat     string          `json:"chat_id"`
-	User     string          `json:"user_id"`
-	Elements json.RawMessage `json:"elements"`
+	Text     string      `json:"text"`
+	Title    string      `json:"title"`
+	Lines    [][]node    `json:"content"`
+	Image    string      `json:"image_key"`
+	File     string      `json:"file_key"`
+	FileName string      `json:"file_name"`
+	Duration json.Number `json:"duration"` // milliseconds
+	Name     string      `json:"name"`     // of a location
+	Long     string      `json:"longitude"`
+	Lat      string      `json:"latitude"`
+	Chat     string      `json:"chat_id"`
+	User     string      `json:"user_id"`
+	Topic    string      `json:"topic"` // of a vote, of a call
+	Options  []string    `json:"options"`
+}
+
+func (c content) seconds() int {
+	ms, err := c.Duration.Int64()
+	if err != nil || ms < 0 {
+		return 0
+	}
+	return int(ms / 1000)
 }
 
 // node is a piece of a rich text.
@@ -47,10 +59,22 @@ type node struct {
 	Emoji string `json:"emoji_type"`
 }
 
+// decode reads a content. A field of another type than expected is left out,
+// the others are good.
+func decode(raw string) (content, error) {
+	var c content
+	err := json.Unmarshal([]byte(raw), &c)
+	var odd *json.UnmarshalTypeError
+	if errors.As(err, &odd) {
+		err = nil
+	}
+	return c, err
+}
+
 // words reads the content of a message. me is the bot.
 func words(m incoming, me string) said {
-	var c content
-	if err := json.Unmarshal([]byte(m.Content), &c); err != nil && m.Type != "merge_forward" {
+	c, err := decode(m.Content)
+	if err != nil && m.Type != "merge_forward" {
 		return said{odd: m.Type}
 	}
 	names := &naming{me: me, mentions: m.Mentions}
@@ -59,31 +83,25 @@ func words(m incoming, me string) said {
 	case "text":
 		out.text = names.in(c.Text)
 	case "post":
-		out.text, out.files = rich(c, m.ID, names)
+		out.text, out.files = rich(localized(c, m.Content), m.ID, names)
 	case "image":
 		out.files = []chat.FileRef{{ID: fileID(m.ID, c.Image, "image"), Kind: chat.MediaPhoto, Name: "image"}}
 	case "file":
 		out.files = []chat.FileRef{{ID: fileID(m.ID, c.File, "file"), Kind: chat.MediaDocument, Name: c.FileName}}
 	case "audio":
-		out.files = []chat.FileRef{{ID: fileID(m.ID, c.File, "file"), Kind: chat.MediaVoice, Name: "voice.opus", Seconds: c.Duration / 1000}}
+		out.files = []chat.FileRef{{ID: fileID(m.ID, c.File, "file"), Kind: chat.MediaVoice, Name: "voice.opus", Seconds: c.seconds()}}
 	case "media":
-		out.files = []chat.FileRef{{ID: fileID(m.ID, c.File, "file"), Kind: chat.MediaVideo, Name: c.FileName, Seconds: c.Duration / 1000}}
-	case "sticker":
-		out.text = "[sticker]"
-	case "location":
-		out.text = fmt.Sprintf("location: %s (%s, %s)", c.Name, c.Lat, c.Long)
-	case "share_chat":
-		out.text = "[a group was shared: " + c.Chat + "]"
-	case "share_user":
-		out.text = "[a contact was shared: " + c.User + "]"
+		out.files = []chat.FileRef{{ID: fileID(m.ID, c.File, "file"), Kind: chat.MediaVideo, Name: c.FileName, Seconds: c.seconds()}}
 	case "merge_forward":
-		out.quote = m.ID
+		out.bundle = true
 	case "interactive":
-		out.text = strings.TrimSpace(c.Title + "\n" + cardWords(c.Elements))
+		out.text = cardWords(m.Content)
 	default:
-		out.odd = m.Type
+		if out.text = described(m.Type, c, m.Content); out.text == "" {
+			out.odd = m.Type
+		}
 	}
-	out.text, out.named = strings.TrimSpace(out.text), names.named
+	out.text, out.named, out.alien = strings.TrimSpace(out.text), names.named, names.alien && !names.named
 	return out
 }
 
@@ -95,17 +113,34 @@ type naming struct {
 	me       string
 	mentions []mention
 	named    bool // the bot was among them
+	alien    bool // a command names somebody else
 }
 
-// in puts names into a text; the bot's own goes.
+// leading are mentions before a command, directed one right behind its name.
+var (
+	leading  = regexp.MustCompile(`^\s*(?:@_user_\d+\s*)+/`)
+	directed = regexp.MustCompile(`^\s*(?:@_user_\d+\s*)*/\w+\s*(@_user_\d+)`)
+)
+
+// in puts names into a text; the bot's own goes, and before a command for the
+// bot everybody else's, too.
 func (n *naming) in(text string) string {
+	if to := directed.FindStringSubmatch(text); to != nil {
+		n.alien = !slices.ContainsFunc(n.mentions, func(m mention) bool { return m.Key == to[1] && m.ID.Open == n.me })
+	}
+	n.named = n.named || slices.ContainsFunc(n.mentions, func(m mention) bool {
+		return n.me != "" && m.ID.Open == n.me && m.Key != "" && strings.Contains(text, m.Key)
+	})
+	if at := leading.FindStringIndex(text); at != nil && n.named {
+		text = text[at[1]-1:]
+	}
 	for _, m := range n.mentions {
 		if m.Key == "" || !strings.Contains(text, m.Key) {
 			continue
 		}
 		as := "@" + chat.PlainName(m.Name)
 		if m.ID.Open == n.me {
-			n.named, as = true, ""
+			as = ""
 		}
 		text = replaceKey(text, m.Key, as)
 	}
@@ -195,15 +230,4 @@ func linked(x node) string {
 		return x.Href
 	}
 	return x.Text + " (" + x.Href + ")"
-}
-
-// cardWords is what can be read of somebody else's card, as the service
-// degrades it: lists of nodes.
-func cardWords(raw json.RawMessage) string {
-	var lists [][]node
-	if json.Unmarshal(raw, &lists) != nil {
-		return ""
-	}
-	text, _ := rich(content{Lines: lists}, "", &naming{})
-	return text
 }

@@ -29,8 +29,23 @@ type event struct {
 	Event json.RawMessage `json:"event"`
 }
 
+// userID is somebody as this app sees them. Events spell it as an object, calls
+// as the id alone.
 type userID struct {
 	Open string `json:"open_id"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (u *userID) UnmarshalJSON(raw []byte) error {
+	if len(raw) > 0 && raw[0] == '"' {
+		return json.Unmarshal(raw, &u.Open)
+	}
+	var is struct {
+		Open string `json:"open_id"`
+	}
+	err := json.Unmarshal(raw, &is)
+	u.Open = is.Open
+	return err
 }
 
 type mention struct {

@@ -1,7 +1,10 @@
 package feishu
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,6 +17,8 @@ import (
 // fetcher gets what a message names: pictures, files, quoted messages.
 type fetcher struct {
 	rest *rest
+	mind *mind
+	app  string
 	me   func() string
 }
 
@@ -24,19 +29,18 @@ func (a *Adapter) Fetch(ctx context.Context, f chat.FileRef, w io.Writer) error 
 
 func (g *fetcher) fetch(ctx context.Context, f chat.FileRef, w io.Writer) error {
 	id := strings.Split(f.ID, "/")
-	if len(id) != 3 {
+	if len(id) != 3 || id[0] == "" || id[1] == "" {
 		return chat.E(chat.Missing, "no such file", nil)
 	}
-	if id[2] == "quote" {
-		return g.quote(ctx, id[0], id[1] == string(chat.SourceForward), w)
+	if id[2] != "quote" {
+		return g.rest.download(ctx, "im/v1/messages/"+id[0]+"/resources/"+id[1], map[string]string{"type": id[2]}, w)
 	}
-	raw, err := g.rest.send(ctx, call{method: http.MethodGet, path: "im/v1/messages/" + id[0] + "/resources/" + id[1],
-		query: map[string]string{"type": id[2]}, file: true, limit: 5 * time.Minute})
+	x, err := g.quote(ctx, id[0], chat.SourceKind(id[1]))
 	if err != nil {
 		return reading(err)
 	}
-	if _, err := w.Write(raw); err != nil {
-		return fmt.Errorf("write a file: %w", err)
+	if err := json.NewEncoder(w).Encode(x); err != nil {
+		return fmt.Errorf("write a quotation: %w", err)
 	}
 	return nil
 }
@@ -53,70 +57,78 @@ func reading(err error) error {
 	}
 }
 
-// stored is a message as the service keeps it.
-type stored struct {
-	ID     string `json:"message_id"`
-	Upper  string `json:"upper_message_id"`
-	Type   string `json:"msg_type"`
-	Gone   bool   `json:"deleted"`
-	Sender struct {
-		ID   string `json:"id"`
-		Type string `json:"sender_type"`
-	} `json:"sender"`
-	Body struct {
-		Content string `json:"content"`
-	} `json:"body"`
-	Mentions []mention `json:"mentions"`
-}
+// stall is how long a download may bring nothing.
+const stall = time.Minute
 
-const (
-	maxQuote    = 8000 // characters of all that is quoted
-	maxChildren = 50   // messages of a bundle
-)
-
-// quote writes a message's words, or those of a bundle's messages, one below
-// the other with their authors.
-func (g *fetcher) quote(ctx context.Context, message string, bundle bool, w io.Writer) error {
-	var out struct {
-		Items []stored `json:"items"`
-	}
-	if err := g.rest.do(ctx, call{method: http.MethodGet, path: "im/v1/messages/" + message}, &out); err != nil {
-		return reading(err)
-	}
-	var lines []string
-	for _, m := range out.Items {
-		if m.Gone || bundle && m.ID == message || !bundle && m.ID != message {
+// download writes a file to w as it arrives: the service hands out files of up
+// to 100 MB. The SDK would keep all of it in memory.
+func (r *rest) download(ctx context.Context, path string, query map[string]string, w io.Writer) error {
+	for again := false; ; again = true {
+		token, err := r.tokens.get(ctx)
+		if err != nil {
+			return err
+		}
+		err = r.stream(ctx, path, query, token, w)
+		var no *refused
+		if errors.As(err, &no) && (no.code == codeTokenInvalid || no.code == codeTokenMissing) && !again {
+			r.tokens.drop(token)
 			continue
 		}
-		if len(lines) >= maxChildren {
-			lines = append(lines, "…")
-			break
-		}
-		text := g.text(m)
-		if bundle {
-			text = m.Sender.ID + ": " + text
-		}
-		lines = append(lines, text)
+		return reading(err)
 	}
-	_, err := io.WriteString(w, chat.Clip(strings.Join(lines, "\n"), maxQuote))
-	if err != nil {
-		return fmt.Errorf("write a quotation: %w", err)
-	}
-	return nil
 }
 
-// text is a message in words; attachments are named.
-func (g *fetcher) text(m stored) string {
-	s := words(incoming{ID: m.ID, Type: m.Type, Content: m.Body.Content, Mentions: m.Mentions}, g.me())
-	parts := []string{}
-	if s.text != "" {
-		parts = append(parts, s.text)
+func (r *rest) stream(ctx context.Context, path string, query map[string]string, token string, w io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	idle := time.AfterFunc(stall, cancel)
+	defer idle.Stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.base+"/open-apis/"+path, nil)
+	if err != nil {
+		return fmt.Errorf("ask for a file: %w", err)
 	}
-	for _, f := range s.files {
-		parts = append(parts, "["+string(f.Kind)+": "+f.Name+"]")
+	q := req.URL.Query()
+	for k, v := range query {
+		q.Set(k, v)
 	}
-	if s.odd != "" {
-		parts = append(parts, "["+s.odd+"]")
+	req.URL.RawQuery = q.Encode()
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return unclear(err, false)
 	}
-	return strings.Join(parts, " ")
+	defer resp.Body.Close()
+	// A JSON file is a file; a refusal has no name.
+	if resp.StatusCode != http.StatusOK || strings.Contains(resp.Header.Get("Content-Type"), "json") && resp.Header.Get("Content-Disposition") == "" {
+		raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+		if err != nil {
+			return unclear(err, false)
+		}
+		if err := r.judge(resp.StatusCode, resp.Header, raw); err != nil {
+			return err
+		}
+		return pour(w, bytes.NewReader(raw), func() {})
+	}
+	return pour(w, resp.Body, func() { idle.Reset(stall) })
+}
+
+// pour copies a body. What w does not take is w's error, what does not come is
+// the network's.
+func pour(w io.Writer, body io.Reader, alive func()) error {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := body.Read(buf)
+		alive()
+		if n > 0 {
+			if _, err := w.Write(buf[:n]); err != nil {
+				return fmt.Errorf("write a file: %w", err)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return unclear(err, false)
+		}
+	}
 }

@@ -1,6 +1,8 @@
 package feishu
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -22,15 +24,9 @@ type decoder struct {
 // mind is what was seen lately. None of it is needed for anything to arrive.
 type mind struct {
 	chats   recent[chatKind]
-	seen    recent[seen]   // by message
+	gone    recent[bool]   // messages that were taken back
 	directs recent[string] // by person: their direct chat
 	names   recent[string] // by open_id
-}
-
-// seen is what later events about a message leave out.
-type seen struct {
-	place  chat.Place
-	sender chat.Person
 }
 
 // chatKind is what is known of a chat.
@@ -68,7 +64,9 @@ func (d decoder) take(payload []byte) (t taken, err error) {
 		if err := json.Unmarshal(e.Event, &r); err != nil {
 			return taken{}, fmt.Errorf("decode a message: %w", err)
 		}
-		t.msg, t.ok = d.message(e, r)
+		if t.msg, t.ok, err = d.message(e, r); err != nil {
+			return taken{}, err
+		}
 	case eventClick:
 		var p pressed
 		if err := json.Unmarshal(e.Event, &p); err != nil {
@@ -89,15 +87,19 @@ func (d decoder) take(payload []byte) (t taken, err error) {
 	return t, nil
 }
 
-// message decodes a new message. False is for what no person of the app's own
-// tenant wrote.
-func (d decoder) message(e event, r received) (chat.Message, bool) {
+// message decodes a new message. False is for one that means nothing: a
+// program's without an author, one that was taken back before it came.
+func (d decoder) message(e event, r received) (chat.Message, bool, error) {
 	m := r.Message
-	if m.ID == "" || m.Chat == "" || r.Sender.ID.Open == "" {
-		return chat.Message{}, false
+	switch program := r.Sender.Type != "" && r.Sender.Type != "user"; {
+	case r.Sender.ID.Open == "" && program:
+		return chat.Message{}, false, nil
+	case m.ID == "", m.Chat == "", r.Sender.ID.Open == "":
+		return chat.Message{}, false, fmt.Errorf("decode a message: no id (%q), chat (%q) or sender (%q)", m.ID, m.Chat, r.Sender.ID.Open)
 	}
 	out := chat.Message{
 		Key:    "m/" + m.ID,
+		Twin:   twin(m, r.Sender.ID.Open),
 		Kind:   chat.KindText,
 		Place:  d.place(m),
 		Sender: d.person(r.Sender.ID.Open),
@@ -109,29 +111,58 @@ func (d decoder) message(e event, r received) (chat.Message, bool) {
 		e.Header.Tenant != "" && r.Sender.Tenant != "" && r.Sender.Tenant != e.Header.Tenant
 	s := words(m, d.me())
 	out.Text, out.Files, out.Unread = s.text, s.files, s.odd
-	if s.quote != "" {
-		out.Files = append(out.Files, quoteRef(s.quote, chat.SourceForward))
-	}
+	out.Strewn = m.Type == "image" || m.Type == "media" || m.Type == "file"
+	out.Files = append(out.Files, quoted(m, out.Place, s.bundle)...)
 	if m.Parent != "" && m.Parent != out.Place.Thread {
 		out.Reply = chat.Ref{ID: m.Parent, Chat: m.Chat}
 	}
 	if code, ok := pairing(out.Text); ok && out.Place.Direct {
 		out.Pairing = code
 	}
-	command := strings.HasPrefix(out.Text, "/")
+	command := strings.HasPrefix(out.Text, "/") && (!s.alien || out.Place.Direct)
 	out.Addressed = out.Place.Direct || s.named || command
 	out.Mentioned = s.named && !command && !out.Place.Direct
-	d.mind.seen.put(m.ID, seen{out.Place, out.Sender})
 	if out.Place.Direct {
 		d.mind.directs.put(out.Sender.ID, m.Chat)
 	}
-	return out, true
+	_, gone := d.mind.gone.get(m.ID)
+	return out, !gone, nil
 }
 
-// quoteRef is text that the service keeps elsewhere and that belongs into the
-// prompt: a message that is replied to, the messages of a bundle.
+// twin is the same in a message that is pushed again under another id, which
+// the service was seen to do after a reconnection. People cannot send two
+// messages in the same millisecond.
+func twin(m incoming, sender string) string {
+	if m.At == "" {
+		return ""
+	}
+	sum := sha256.New()
+	for _, part := range []string{m.Chat, sender, m.At, m.Type, m.Content} {
+		_, _ = fmt.Fprintf(sum, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// quoted is what belongs into the prompt and has to be fetched: the message
+// that is replied to, the messages of a bundle, and in a topic what was said
+// before. Who is asked there for the first time needs the last one; the rest is
+// decided where that is known.
+func quoted(m incoming, at chat.Place, bundle bool) (refs []chat.FileRef) {
+	if at.Thread != "" && at.Thread != m.ID {
+		refs = append(refs, quoteRef(m.ID, chat.SourceTopic))
+	}
+	if m.Parent != "" && m.Parent != at.Thread {
+		refs = append(refs, quoteRef(m.Parent, chat.SourceReply))
+	}
+	if bundle {
+		refs = append(refs, quoteRef(m.ID, chat.SourceForward))
+	}
+	return refs
+}
+
+// quoteRef names such a text by the message that leads to it.
 func quoteRef(message string, kind chat.SourceKind) chat.FileRef {
-	return chat.FileRef{ID: message + "/" + string(kind) + "/quote", Kind: chat.MediaQuote}
+	return chat.FileRef{ID: message + "/" + string(kind) + "/quote", Kind: chat.MediaQuote, Source: chat.Source{Kind: kind}}
 }
 
 // pairing finds the code of "/pair CODE" or "/start CODE".
@@ -200,10 +231,10 @@ func (d decoder) about(e event, p placed) (chat.Message, bool) {
 	switch e.Header.Type {
 	case eventRecalled:
 		// Only its author, or an owner of the group, can take a message back.
-		was, known := d.mind.seen.get(p.Message)
-		m.Kind, m.Place, m.Sender = chat.KindRecall, was.place, was.sender
-		m.Ref, m.Key = chat.Ref{ID: p.Message, Chat: p.Chat}, "r/"+p.Message
-		return m, known
+		// Whose it is the service does not say.
+		d.mind.gone.put(p.Message, true)
+		m.Kind, m.Ref, m.Key = chat.KindRecall, chat.Ref{ID: p.Message, Chat: p.Chat}, "r/"+p.Message
+		return m, p.Message != ""
 	case eventReaction:
 		return d.gesture(m, p)
 	case eventAdded, eventEntered:
@@ -239,12 +270,10 @@ var gestures = map[string]chat.Gesture{
 // message is.
 func (d decoder) gesture(m chat.Message, p placed) (chat.Message, bool) {
 	g, ok := gestures[p.Reaction.Emoji]
-	was, known := d.mind.seen.get(p.Message)
-	if !ok || !known || p.By != "user" || p.User.Open == "" {
+	if !ok || p.Message == "" || p.By != "user" || p.User.Open == "" {
 		return m, false
 	}
-	m.Kind, m.Place, m.Sender, m.Data = chat.KindGesture, was.place, d.person(p.User.Open), string(g)
-	m.Ref = chat.Ref{ID: p.Message, Chat: was.place.Chat}
+	m.Kind, m.Sender, m.Data, m.Ref = chat.KindGesture, d.person(p.User.Open), string(g), chat.Ref{ID: p.Message}
 	return m, true
 }
 

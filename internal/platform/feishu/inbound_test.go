@@ -91,7 +91,7 @@ func TestWhatAMessageSays(t *testing.T) {
 		"audio":     {"audio", `{"file_key":"file_1","duration":2500}`, nil, "", []string{"om_1/file_1/file"}, false, ""},
 		"media":     {"media", `{"file_key":"file_1","image_key":"img_1","file_name":"v.mp4"}`, nil, "", []string{"om_1/file_1/file"}, false, ""},
 		"sticker":   {"sticker", `{"file_key":"x"}`, nil, "[sticker]", nil, false, ""},
-		"location":  {"location", `{"name":"Home","longitude":"1","latitude":"2"}`, nil, "location: Home (2, 1)", nil, false, ""},
+		"location":  {"location", `{"name":"Home","longitude":"1","latitude":"2"}`, nil, "[location: Home (2, 1)]", nil, false, ""},
 		"a bundle":  {"merge_forward", `Merged and Forwarded Message`, nil, "", []string{"om_1/forward/quote"}, false, ""},
 		"a card":    {"interactive", `{"title":"Build","elements":[[{"tag":"text","text":"failed"}]]}`, nil, "Build\nfailed", nil, false, ""},
 		"something": {"hologram", `{}`, nil, "", nil, false, "hologram"},
@@ -165,15 +165,15 @@ func TestAPressCarriesItsPlace(t *testing.T) {
 	}
 }
 
-func TestOnlyWhoWroteAMessageTakesItBack(t *testing.T) {
+func TestAWithdrawalNamesItsMessage(t *testing.T) {
 	t.Parallel()
 	d := reader()
 	recall := []byte(`{"header":{"event_id":"ev_3","event_type":"im.message.recalled_v1","app_id":"cli_rig"},"event":{"message_id":"om_1","chat_id":"oc_1"}}`)
-	if got := taking(t, d, recall); got.ok {
-		t.Errorf("of a message that nobody knows: %+v", got.msg)
-	}
-	taking(t, d, arrived(nil, nil))
-	if got := taking(t, d, recall); !got.ok || got.msg.Kind != chat.KindRecall || got.msg.Sender.ID != anna || got.msg.Ref.ID != "om_1" {
+	got := taking(t, d, recall)
+	if !got.ok || got.msg.Kind != chat.KindRecall || got.msg.Ref.ID != "om_1" || got.msg.Key != "r/om_1" || got.msg.Sender.ID != "" {
 		t.Errorf("%+v", got.msg)
+	}
+	if late := taking(t, d, arrived(nil, nil)); late.ok {
+		t.Errorf("it comes after it was taken back: %+v", late.msg)
 	}
 }

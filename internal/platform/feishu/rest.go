@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,6 +30,8 @@ const maxAnswer = 16 << 20
 type rest struct {
 	sdk    *sdk.Client
 	tokens tokens
+	client *http.Client
+	base   string
 	limit  time.Duration
 	log    *slog.Logger
 	// missing is told about a right that the app lacks, with the service's text.
@@ -45,16 +46,15 @@ type call struct {
 	body   any                       // JSON
 	form   func() *larkcore.Formdata // an upload; made anew for each try
 	limit  time.Duration             // 0 = the usual one
-	file   bool                      // the answer is a file
 	bare   bool                      // without a token
 }
 
 func newRest(cfg Config, log *slog.Logger) *rest {
 	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
 	t.MaxIdleConnsPerHost = 8
-	r := &rest{limit: cfg.CallTimeout, log: log, missing: func(string) {}}
+	r := &rest{client: &http.Client{Transport: t}, base: cfg.BaseURL, limit: cfg.CallTimeout, log: log, missing: func(string) {}}
 	r.sdk = sdk.NewClient(cfg.AppID, cfg.AppSecret, sdk.WithOpenBaseUrl(cfg.BaseURL), sdk.WithEnableTokenCache(false),
-		sdk.WithLogger(quiet{}), sdk.WithSerialization(plainJSON{}), sdk.WithHttpClient(&http.Client{Transport: t}))
+		sdk.WithLogger(quiet{}), sdk.WithSerialization(plainJSON{}), sdk.WithHttpClient(r.client))
 	r.tokens = tokens{app: cfg.AppID, secret: cfg.AppSecret, fetch: r.fetchToken, now: time.Now}
 	return r
 }
@@ -140,14 +140,11 @@ func (r *rest) once(ctx context.Context, c call, token string) ([]byte, error) {
 		req.Body = c.form()
 		opts = append(opts, larkcore.WithFileUpload())
 	}
-	if c.file {
-		opts = append(opts, larkcore.WithFileDownload())
-	}
 	resp, err := r.sdk.Do(ctx, req, opts...)
 	if err != nil {
 		return nil, unclear(err, written.Load())
 	}
-	return r.read(c, resp)
+	return resp.RawBody, r.judge(resp.StatusCode, resp.Header, resp.RawBody)
 }
 
 // unclear is the error of a call without an answer: nothing arrived, or nobody
@@ -165,28 +162,24 @@ func unclear(err error, written bool) error {
 	return &chat.Error{Code: code, Detail: detail, Err: err}
 }
 
-// read judges an answer.
-func (r *rest) read(c call, resp *larkcore.ApiResp) ([]byte, error) {
-	json200 := strings.Contains(resp.Header.Get("Content-Type"), "json")
-	if c.file && resp.StatusCode == http.StatusOK && !json200 {
-		return resp.RawBody, nil
-	}
+// judge is what is wrong with an answer; nil for a success.
+func (r *rest) judge(status int, head http.Header, raw []byte) error {
 	var env envelope
-	if err := json.Unmarshal(resp.RawBody, &env); err != nil {
+	if err := json.Unmarshal(raw, &env); err != nil {
 		// A page of somebody on the way. What became of the call is not known.
-		return nil, &chat.Error{Code: chat.Uncertain, Detail: fmt.Sprintf("no answer of the service (HTTP status %d)", resp.StatusCode)}
+		return &chat.Error{Code: chat.Uncertain, Detail: fmt.Sprintf("no answer of the service (HTTP status %d)", status)}
 	}
-	if env.Code == 0 && resp.StatusCode < 400 {
-		return resp.RawBody, nil
+	if env.Code == 0 && status < 400 {
+		return nil
 	}
-	no := &refused{status: resp.StatusCode, code: env.Code, msg: chat.Clip(env.Msg, 500)}
-	if s, err := strconv.Atoi(resp.Header.Get("X-Ogw-Ratelimit-Reset")); err == nil {
+	no := &refused{status: status, code: env.Code, msg: chat.Clip(env.Msg, 500)}
+	if s, err := strconv.Atoi(head.Get("X-Ogw-Ratelimit-Reset")); err == nil {
 		no.reset = time.Duration(s) * time.Second
 	}
 	if duties[no.code].tell {
 		r.missing(no.msg)
 	}
-	return nil, no.obliges()
+	return no.obliges()
 }
 
 // tokens keeps the tenant_access_token: at most two hours old, fetched by one
