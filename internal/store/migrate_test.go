@@ -24,7 +24,7 @@ func steps(t *testing.T, more ...string) fstest.MapFS {
 		all[name] = &fstest.MapFile{Data: b}
 	}
 	for i, text := range more {
-		all["000"+string(rune('1'+len(names)+i))+"_more.sql"] = &fstest.MapFile{Data: []byte(text)}
+		all[fmt.Sprintf("%04d_more.sql", len(names)+1+i)] = &fstest.MapFile{Data: []byte(text)}
 	}
 	return all
 }
