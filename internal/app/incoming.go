@@ -46,7 +46,7 @@ type sources struct{ adapters map[string]platform.Adapter }
 func (s sources) Fetch(ctx context.Context, account string, f chat.FileRef, w io.Writer) error {
 	a, ok := s.adapters[account]
 	if !ok {
-		return chat.E(chat.Missing, "the account is no longer configured", nil)
+		return chat.Say(chat.Missing, "app.no_account", nil)
 	}
 	return a.Fetch(ctx, f, w)
 }

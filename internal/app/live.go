@@ -75,7 +75,7 @@ func unanswered(e agentEntry, err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf("no answer within %s", liveLimit)
 	case i18n.Has(key) && chat.CodeOf(err) != chat.Internal:
-		return strings.TrimSpace(i18n.T(i18n.Default, key, "agent", e.title, "detail", chat.DetailOf(err)))
+		return strings.TrimSpace(i18n.T(i18n.Default, key, "agent", e.title, "detail", i18n.Detail(i18n.Default, err)))
 	}
 	return err.Error()
 }

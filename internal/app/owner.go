@@ -58,18 +58,18 @@ func (o *owner) trouble(account, detail string, speaks bool) {
 
 // dead is told about a message that was given up. It is in the log and in the
 // operator's status; the chat it belongs to cannot be told.
-func (o *owner) dead(out chat.Out, reason string) {
+func (o *owner) dead(out chat.Out, reason error) {
 	o.log.Error("a message was given up", "outbox", out.ID, "turn", out.Turn, "reason", reason)
 }
 
 // held is told about a message that waits for its topic where nobody in the chat
 // can be told of it.
-func (o *owner) held(out chat.Out, reason string) {
+func (o *owner) held(out chat.Out, reason error) {
 	name := out.Place.Title
 	if name == "" {
 		name = out.Place.Thread
 	}
-	o.tell(i18n.T(o.lang, "app.held", "account", out.Place.Account, "chat", out.Place.Chat, "topic", name, "detail", reason), "")
+	o.tell(i18n.T(o.lang, "app.held", "account", out.Place.Account, "chat", out.Place.Chat, "topic", name, "detail", i18n.Detail(o.lang, reason)), "")
 }
 
 // tell says text in every owner's direct chat, except on the account that is

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
 )
 
 const (
@@ -110,7 +111,7 @@ func (a *App) receive(ctx context.Context, b bot) {
 			return
 		}
 		a.log.ErrorContext(ctx, "an account cannot receive", "platform", b.kind, "account", b.account, "err", err)
-		detail := chat.DetailOf(err)
+		detail := i18n.Detail(a.cfg.Language, err)
 		if chat.CodeOf(err) == chat.Denied {
 			// A refused token stays refused until the configuration changes. The
 			// adapter has said so.

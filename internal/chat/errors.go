@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -63,6 +64,8 @@ const (
 type Error struct {
 	Code   Code
 	Detail string        // safe to show: no secrets, no paths of ours
+	Key    string        // catalogue key of what is said instead of Detail, in the reader's language
+	Args   []any         // for Key: name, value pairs, safe to show
 	After  time.Duration // for Wait
 	To     *Place        // for Moved: Chat and Space
 	Err    error         // the cause, for the log
@@ -71,8 +74,14 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string {
 	s := string(e.Code)
-	if e.Detail != "" {
+	switch {
+	case e.Detail != "":
 		s += ": " + e.Detail
+	case e.Key != "":
+		s += ": " + e.Key
+		for i := 0; i+1 < len(e.Args); i += 2 {
+			s += fmt.Sprintf(" %v=%v", e.Args[i], e.Args[i+1])
+		}
 	}
 	if e.Err != nil {
 		s += ": " + e.Err.Error()
@@ -99,7 +108,8 @@ func CodeOf(err error) Code {
 	return Internal
 }
 
-// DetailOf returns the text of err that is safe to show.
+// DetailOf returns the text of err that is safe to show as it is. One that is
+// in the catalogue (Error.Key) is had from i18n.Detail.
 func DetailOf(err error) string {
 	var e *Error
 	if errors.As(err, &e) {
@@ -120,4 +130,20 @@ func AfterOf(err error) time.Duration {
 		return e.After
 	}
 	return 0
+}
+
+// Say makes an *Error whose detail is a text of the catalogue; args are name,
+// value pairs for its places.
+func Say(code Code, key string, err error, args ...any) *Error {
+	return &Error{Code: code, Key: key, Args: args, Err: err}
+}
+
+// Recode returns err with another code and the same detail.
+func Recode(code Code, err error) *Error {
+	r := &Error{Code: code, Err: err}
+	var e *Error
+	if errors.As(err, &e) {
+		r.Detail, r.Key, r.Args = e.Detail, e.Key, e.Args
+	}
+	return r
 }

@@ -26,7 +26,7 @@ const (
 
 // gather fetches those of files that are not there and returns those about
 // which something new is known. It tells what cannot be had.
-func (k *Keeper) gather(ctx context.Context, o Order, files []chat.FileRef) []chat.FileRef {
+func (t teller) gather(ctx context.Context, files []chat.FileRef) []chat.FileRef {
 	var mu sync.Mutex
 	var news []chat.FileRef
 	var work errgroup.Group
@@ -38,7 +38,7 @@ func (k *Keeper) gather(ctx context.Context, o Order, files []chat.FileRef) []ch
 		}
 		seen[f.ID] = true
 		work.Go(func() error {
-			now, more := k.see(ctx, o, f)
+			now, more := t.see(ctx, f)
 			if ctx.Err() == nil && now != f {
 				mu.Lock()
 				defer mu.Unlock()
@@ -52,26 +52,25 @@ func (k *Keeper) gather(ctx context.Context, o Order, files []chat.FileRef) []ch
 }
 
 // see sees to one file or quotation; more is what that brought.
-func (k *Keeper) see(ctx context.Context, o Order, f chat.FileRef) (now chat.FileRef, more []chat.FileRef) {
+func (t teller) see(ctx context.Context, f chat.FileRef) (now chat.FileRef, more []chat.FileRef) {
 	if f.Kind == chat.MediaQuote {
-		return k.quotation(ctx, o, f)
+		return t.quotation(ctx, f)
 	}
-	return k.one(ctx, o, f), nil
+	return t.one(ctx, f), nil
 }
 
 // one sees to one file and returns what is known about it then.
-func (k *Keeper) one(ctx context.Context, o Order, f chat.FileRef) chat.FileRef {
+func (t teller) one(ctx context.Context, f chat.FileRef) chat.FileRef {
 	fault.Hit(fault.FileFetching)
 	if f.Heard != "" && (f.Kind == chat.MediaVoice || there(f.Path)) {
 		return f
 	}
-	t := teller{k, o}
-	if f.Kind == chat.MediaVoice && k.Ear == nil {
+	if f.Kind == chat.MediaVoice && t.Ear == nil {
 		return t.lost(ctx, f, chat.E(chat.Unsupported, "", errDeaf))
 	}
 	if !there(f.Path) {
 		f.Path = ""
-		kept, err := k.fetch(ctx, o, f)
+		kept, err := t.fetch(ctx, t.order, f)
 		switch {
 		case ctx.Err() != nil:
 			return f
@@ -82,23 +81,23 @@ func (k *Keeper) one(ctx context.Context, o Order, f chat.FileRef) chat.FileRef 
 		fault.Hit(fault.FileFetched)
 	}
 	f.Lost = ""
-	if k.Ear == nil || f.Heard != "" || (f.Kind != chat.MediaVoice && f.Kind != chat.MediaAudio) {
+	if t.Ear == nil || f.Heard != "" || (f.Kind != chat.MediaVoice && f.Kind != chat.MediaAudio) {
 		return f
 	}
-	return k.hear(ctx, t, f)
+	return t.hear(ctx, f)
 }
 
 var errDeaf = errors.New("nothing here understands speech")
 
 // hear fills in the words of a recording. One that nobody could understand is
 // still a file, except a voice message.
-func (k *Keeper) hear(ctx context.Context, t teller, f chat.FileRef) chat.FileRef {
-	words, err := k.Ear.Hear(ctx, f)
+func (t teller) hear(ctx context.Context, f chat.FileRef) chat.FileRef {
+	words, err := t.Ear.Hear(ctx, f)
 	switch {
 	case ctx.Err() != nil:
 		return f
 	case err != nil && f.Kind == chat.MediaAudio:
-		k.log.InfoContext(ctx, "recording not understood", "turn", t.order.Turn.ID, "err", err)
+		t.log.InfoContext(ctx, "recording not understood", "turn", t.order.Turn.ID, "err", err)
 		return f
 	case err != nil:
 		return t.unheard(ctx, f, err)

@@ -11,7 +11,8 @@
 //   - Names from outside name nothing outside the folder: neither by their
 //     letters nor by links that an agent laid there.
 //   - A file that cannot be had is told to its sender, once, and marked in the
-//     prompt. The rest of the message runs.
+//     prompt. The rest of the message runs; where nothing is left, the end of
+//     the turn is what tells it.
 //   - Nothing grows without bounds: one file, the folder, the time for it.
 package inbox
 
@@ -21,6 +22,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -110,7 +112,8 @@ type Order struct {
 // Prepare fetches what belongs to a turn and is not there yet and returns the
 // input that the agent is to get. Whoever comes second waits for the first. An
 // error with code chat.Nothing means that the input is empty without what could
-// not be had; the end of ctx is returned as its cause.
+// not be had, and its detail says why, for the caller to say; the end of ctx is
+// returned as its cause.
 func (k *Keeper) Prepare(ctx context.Context, o Order) (chat.Input, error) {
 	if !Has(o.Turn.Input) {
 		return o.Turn.Input, nil
@@ -125,8 +128,12 @@ func (k *Keeper) Prepare(ctx context.Context, o Order) (chat.Input, error) {
 		return in, fmt.Errorf("read the files of turn %d: %w", o.Turn.ID, err)
 	}
 	in.Recap = o.Turn.Input.Recap
+	t := teller{Keeper: k, order: o}
+	if wordless(in) {
+		t.held = &notes{}
+	}
 	for files := all(in); len(files) > 0; {
-		news := k.gather(ctx, o, files)
+		news := t.gather(ctx, files)
 		if len(news) == 0 {
 			break
 		}
@@ -140,8 +147,9 @@ func (k *Keeper) Prepare(ctx context.Context, o Order) (chat.Input, error) {
 	case ctx.Err() != nil:
 		return in, context.Cause(ctx)
 	case empty(in):
-		return in, chat.E(chat.Nothing, "", errors.New("no words and no files"))
+		return in, chat.E(chat.Nothing, t.release(ctx, true), errors.New("no words and no files"))
 	}
+	t.release(ctx, false)
 	return in, nil
 }
 
@@ -172,6 +180,11 @@ func Has(in chat.Input) bool {
 		}
 	}
 	return false
+}
+
+// wordless reports whether an input has nothing but files.
+func wordless(in chat.Input) bool {
+	return !slices.ContainsFunc(in.Pieces, func(p chat.Piece) bool { return p.Text != "" || p.Quote != "" })
 }
 
 // empty reports whether an agent would have nothing to work on: files that are

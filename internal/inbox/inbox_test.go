@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"cligate/internal/chat"
+	"cligate/internal/sim/wording"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -301,7 +302,8 @@ func TestWhatCannotBeHadIsToldOnceAndTheRestRuns(t *testing.T) {
 		"gone":                    {chat.FileRef{Name: "a_b.txt"}, nil, `a\_b.txt`},
 		"too large, known before": {chat.FileRef{Name: "a", Size: 2000}, nil, "inbox.file_max_mb"},
 		"too large, found out":    {chat.FileRef{Name: "a"}, func(w io.Writer) error { _, err := w.Write(make([]byte, 2000)); return fmt.Errorf("keep: %w", err) }, "inbox.file_max_mb"},
-		"more than the service":   {chat.FileRef{Name: "a"}, func(io.Writer) error { return chat.E(chat.Full, "", nil) }, "20 MB"},
+		"more than the service":   {chat.FileRef{Name: "a"}, func(io.Writer) error { return chat.E(chat.Full, "", nil) }, "that large"},
+		"more than it names":      {chat.FileRef{Name: "a"}, func(io.Writer) error { return chat.Say(chat.Full, "telegram.why_too_large", nil, "limit", 20) }, "20 MB"},
 		"a full disk":             {chat.FileRef{Name: "a"}, func(io.Writer) error { return errors.New("disk full") }, "could not be fetched"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -330,10 +332,19 @@ func TestWhatCannotBeHadIsToldOnceAndTheRestRuns(t *testing.T) {
 
 func TestAMessageOfWhichNothingIsLeftIsNotRun(t *testing.T) {
 	t.Parallel()
-	h := build(t, Config{}, chat.FileRef{ID: "gone", Name: "a.txt"})
+	h := build(t, Config{}, chat.FileRef{ID: "gone", Name: "a_b.txt"})
 	h.input.Pieces[0].Text = ""
-	if _, err := h.prepare(); chat.CodeOf(err) != chat.Nothing {
+	_, err := h.prepare()
+	if why := chat.DetailOf(err); chat.CodeOf(err) != chat.Nothing || !strings.Contains(why, "a_b.txt") || strings.Contains(why, "passed on") {
 		t.Errorf("%v", err)
+	}
+	if h.told() != "" { // the end of the turn says it
+		t.Errorf("told %q", h.told())
+	}
+	h = build(t, Config{}, chat.FileRef{ID: "gone", Name: "a.txt"}, chat.FileRef{ID: "good", Name: "b.txt"}).gives("good", "content")
+	h.input.Pieces[0].Text = ""
+	if _, err := h.prepare(); err != nil || !strings.Contains(h.told(), "a.txt") || !strings.Contains(h.told(), "passed on") {
+		t.Errorf("one of two: told %q, %v", h.told(), err)
 	}
 	h = build(t, Config{}, chat.FileRef{ID: "gone", Name: "a.txt"})
 	h.input.Pieces[0].Text, h.input.Pieces[0].Quote = "", "a forwarded caption"
@@ -476,16 +487,53 @@ func TestSpeechThatNobodyUnderstandsIsTold(t *testing.T) {
 				h.Ear = h
 				h.ear = func(chat.FileRef) (string, error) { return "", c.err }
 			}
-			if _, err := h.prepare(); chat.CodeOf(err) != chat.Nothing {
+			_, err := h.prepare()
+			if chat.CodeOf(err) != chat.Nothing || !strings.Contains(chat.DetailOf(err), c.told) {
 				t.Errorf("%v", err)
 			}
-			if len(h.said) != 1 || !strings.Contains(h.told(), c.told) {
+			if len(h.said) != 0 { // the end of the turn says it
 				t.Errorf("told %q", h.told())
 			}
 			if c.err == nil && len(h.asked) > 0 {
 				t.Error("it was downloaded for nothing")
 			}
 		})
+	}
+}
+
+func TestWhatIsToldAboutFilesIsInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		kind chat.Media
+		err  error
+	}{
+		"cannot be had":       {chat.MediaDocument, chat.Say(chat.GiveUp, "telegram.why_kept", nil)},
+		"nobody knows why":    {chat.MediaDocument, errors.New("no space left on device")},
+		"too large":           {chat.MediaDocument, chat.E(chat.Full, "", nil)},
+		"too large, with why": {chat.MediaDocument, chat.Say(chat.Full, "telegram.why_too_large", nil, "limit", 20)},
+		"over the limit":      {chat.MediaDocument, errOverLimit},
+		"not heard":           {chat.MediaVoice, chat.Say(chat.AgentError, "speech.failed", nil)},
+		"not heard, unknown":  {chat.MediaVoice, errors.New("no space left on device")},
+		"too long":            {chat.MediaVoice, chat.E(chat.Full, "", nil)},
+		"silence":             {chat.MediaVoice, chat.E(chat.Nothing, "", nil)},
+		"nobody listens":      {chat.MediaVoice, nil},
+	} {
+		for _, words := range []string{"", "看"} {
+			h := build(t, Config{}, chat.FileRef{ID: "f", Name: "a.txt", Kind: c.kind, Size: 10})
+			h.input.Pieces[0].Text = words
+			switch {
+			case c.kind == chat.MediaVoice && c.err != nil:
+				h.gives("f", "OggS")
+				h.Ear, h.ear = h, func(chat.FileRef) (string, error) { return "", c.err }
+			case c.err != nil:
+				h.files["f"] = func(io.Writer) error { return c.err }
+			}
+			_, err := h.Prepare(t.Context(), Order{Turn: h.turn, Workspace: h.work, Lang: "zh"})
+			text := h.told() + chat.DetailOf(err)
+			if bad := wording.English(text); len(bad) > 0 || !strings.ContainsRune(text, '。') || strings.Contains(text, "（）") {
+				t.Errorf("%s: %q, of which %q is English (%v)", name, text, bad, err)
+			}
+		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"cligate/internal/chat"
-	"cligate/internal/i18n"
 )
 
 // Bounds of one quotation.
@@ -20,14 +19,14 @@ const (
 
 // quotation fetches the words of a quotation, and names what was attached to
 // them. The words stay in the ledger; they are never fetched again.
-func (k *Keeper) quotation(ctx context.Context, o Order, f chat.FileRef) (chat.FileRef, []chat.FileRef) {
+func (t teller) quotation(ctx context.Context, f chat.FileRef) (chat.FileRef, []chat.FileRef) {
 	if f.Heard != "" {
 		return f, nil
 	}
 	var x chat.Excerpt
-	err := k.persist(ctx, o, func() error {
+	err := t.persist(ctx, t.order, func() error {
 		w := &bounded{limit: quoteBytes}
-		if err := k.Source.Fetch(ctx, o.Turn.Place.Account, f, w); err != nil {
+		if err := t.Source.Fetch(ctx, t.order.Turn.Place.Account, f, w); err != nil {
 			return err
 		}
 		if err := json.Unmarshal(w.Bytes(), &x); err != nil {
@@ -39,7 +38,7 @@ func (k *Keeper) quotation(ctx context.Context, o Order, f chat.FileRef) (chat.F
 	case ctx.Err() != nil:
 		return f, nil
 	case err != nil:
-		return teller{k, o}.unquoted(ctx, f, err), nil
+		return t.unquoted(ctx, f, err), nil
 	}
 	f.Heard, f.Lost = chat.Clip(x.Text, quoteWords), ""
 	if x.Name != "" {
@@ -68,7 +67,7 @@ func (t teller) unquoted(ctx context.Context, f chat.FileRef, err error) chat.Fi
 		f.Lost, key = "it is not there any more", "unquoted_gone"
 	}
 	if f.Source.Kind != chat.SourceTopic {
-		t.say(ctx, "lost", f, i18n.T(t.order.Lang, "inbox."+key), false)
+		t.tell(ctx, note{file: f, key: key, rest: true})
 	}
 	return f
 }

@@ -85,7 +85,7 @@ func TestAQuotationThatCannotBeHadIsToldAndTheRestRuns(t *testing.T) {
 		}
 		want := ""
 		if c.told != "" {
-			want = i18n.T("en", "inbox."+c.told)
+			want = i18n.T("en", "inbox."+c.told) + " " + i18n.T("en", "inbox.rest")
 		}
 		if h.told() != want {
 			t.Errorf("%s: told %q", name, h.told())
@@ -121,7 +121,7 @@ func TestAQuotationAloneIsAMessage(t *testing.T) {
 	}
 	h = build(t, Config{}, reply("q"))
 	h.input.Pieces[0].Text, h.turn.Input = "", h.input
-	if _, err := h.prepare(); chat.CodeOf(err) != chat.Nothing || h.told() == "" {
+	if _, err := h.prepare(); chat.CodeOf(err) != chat.Nothing || chat.DetailOf(err) != i18n.T("en", "inbox.unquoted") || h.told() != "" {
 		t.Errorf("%v, told %q", err, h.told())
 	}
 }

@@ -211,7 +211,7 @@ func (d *delivery) degrade(e *chat.Error) time.Duration {
 func (d *delivery) doubtful(e *chat.Error) time.Duration {
 	s, o := d.sender, &d.out
 	if o.Op != chat.OpPost { // may be repeated
-		e = chat.E(chat.Network, e.Detail, e)
+		e = chat.Recode(chat.Network, e)
 		return d.failed(e)
 	}
 	if d.doubt.row != o.ID {
@@ -295,11 +295,7 @@ func (d *delivery) bury(e *chat.Error) time.Duration {
 		return 0
 	}
 	s.cfg.Log.ErrorContext(s.ctx, "message given up", "outbox", o.ID, "turn", o.Turn, "class", o.Class, "channel", d.name, "err", e)
-	reason := e.Detail
-	if reason == "" {
-		reason = string(e.Code)
-	}
-	s.cfg.Dead(o, reason)
+	s.cfg.Dead(o, e)
 	return 0
 }
 

@@ -68,10 +68,10 @@ func bubble(t *testing.T, tr platform.Traits, f func(h *house)) {
 		}
 		h.cfg = reply.Config{
 			Log: slog.New(slog.NewTextHandler(h, nil)),
-			Dead: func(o chat.Out, reason string) {
+			Dead: func(o chat.Out, reason error) {
 				h.mu.Lock()
 				defer h.mu.Unlock()
-				h.dead = append(h.dead, o.Part.Text+": "+reason)
+				h.dead = append(h.dead, o.Part.Text+": "+chat.DetailOf(reason))
 			},
 			Resent: func(chat.Out) {
 				h.mu.Lock()

@@ -43,7 +43,7 @@ func (d *delivery) shut(e *chat.Error) time.Duration {
 	if told {
 		d.sender.wake(near.Channel())
 	} else {
-		d.sender.cfg.Held(o, e.Detail)
+		d.sender.cfg.Held(o, e)
 	}
 	return 0
 }
@@ -123,9 +123,9 @@ func (d *delivery) noTopic(e *chat.Error) time.Duration {
 		key = "reply.topic_unsure"
 	default:
 	}
-	detail := e.Detail
+	detail := i18n.Detail(lang, e)
 	if detail == "" {
-		detail = string(e.Code)
+		detail = i18n.T(lang, "reply.no_reason")
 	}
 	outs := d.say(o.Place, fmt.Sprintf("topic/%d", o.ID), chat.Reply{
 		Kind: chat.ReplyNotice, Markdown: i18n.T(lang, key, "name", name, "detail", detail),

@@ -128,10 +128,10 @@ func TestWhereNobodyCanBeToldTheOperatorIs(t *testing.T) {
 		var held []string
 		var mu sync.Mutex
 		h.stop()
-		h.cfg.Held = func(o chat.Out, reason string) {
+		h.cfg.Held = func(o chat.Out, reason error) {
 			mu.Lock()
 			defer mu.Unlock()
-			held = append(held, o.Part.Text+": "+reason)
+			held = append(held, o.Part.Text+": "+chat.DetailOf(reason))
 		}
 		h.start()
 		h.tg.Script(func(chat.Out) fake.Outcome { return fake.Outcome{Err: chat.E(chat.Shut, "closed", nil)} })

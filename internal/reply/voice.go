@@ -43,13 +43,13 @@ type Config struct {
 	NoReactions bool          // how a turn stands is not shown on the message that asked for it
 	// Dead is told about a row that was given up; nil = nobody is told. It must
 	// not block for long: the chat waits.
-	Dead func(o chat.Out, reason string)
+	Dead func(o chat.Out, reason error)
 	// Discard removes a file from the spool that is not needed any more; nil =
 	// there is no spool.
 	Discard func(name string)
 	// Held is told about a row that waits for its topic where nobody in the chat
 	// can be told of it. It must not block.
-	Held func(o chat.Out, reason string)
+	Held func(o chat.Out, reason error)
 	// Resent is told about a row that is sent again though it may have arrived.
 	Resent func(o chat.Out)
 	Log    *slog.Logger
@@ -88,10 +88,10 @@ func (c Config) withDefaults() Config {
 		c.Lang = i18n.Default
 	}
 	if c.Dead == nil {
-		c.Dead = func(chat.Out, string) {}
+		c.Dead = func(chat.Out, error) {}
 	}
 	if c.Held == nil {
-		c.Held = func(chat.Out, string) {}
+		c.Held = func(chat.Out, error) {}
 	}
 	if c.Resent == nil {
 		c.Resent = func(chat.Out) {}

@@ -67,7 +67,7 @@ func (e *ender) refuse(ctx context.Context, in chat.Inbound, ids []int64, c chat
 	if code == chat.Full || code == chat.Denied {
 		state = chat.InboundRefused
 	}
-	text := i18n.T(e.desk.lang(c, in.Sender), "error."+string(code), "detail", chat.DetailOf(err), "agent", e.desk.called(c.Agent))
+	text := i18n.T(e.desk.lang(c, in.Sender), "error."+string(code), "detail", i18n.Detail(e.desk.lang(c, in.Sender), err), "agent", e.desk.called(c.Agent))
 	return e.settleWith(ctx, in, ids, state, code, nil, say(text)...)
 }
 

@@ -39,14 +39,14 @@ func (o opener) check(ctx context.Context, id int64) (chat.Session, worker.Drive
 // there checks that a worker can work in dir.
 func there(dir string) error {
 	if !filepath.IsAbs(dir) {
-		return chat.E(chat.Unavailable, "workspace is not an absolute path: "+dir, nil)
+		return chat.Say(chat.Unavailable, "turn.workspace_relative", nil, "path", dir)
 	}
 	info, err := os.Stat(dir)
 	switch {
 	case err != nil:
-		return chat.E(chat.Unavailable, "workspace is not there: "+dir, err)
+		return chat.Say(chat.Unavailable, "turn.workspace_gone", err, "path", dir)
 	case !info.IsDir():
-		return chat.E(chat.Unavailable, "workspace is not a directory: "+dir, nil)
+		return chat.Say(chat.Unavailable, "turn.workspace_file", nil, "path", dir)
 	}
 	return nil
 }
@@ -112,11 +112,11 @@ func verdict(ctx, timed context.Context, tooLate *chat.Error, s chat.Session, er
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(context.Cause(timed), tooLate):
-		return chat.E(tooLate.Code, chat.DetailOf(err), err)
+		return chat.Recode(tooLate.Code, err)
 	case code == chat.NoSession:
-		return chat.E(chat.AgentError, chat.DetailOf(err), err)
+		return chat.Recode(chat.AgentError, err)
 	case code == chat.TimedOut: // some deadline inside the driver, not the turn's
-		return chat.E(chat.StartTimeout, chat.DetailOf(err), err)
+		return chat.Recode(chat.StartTimeout, err)
 	}
 	return err
 }

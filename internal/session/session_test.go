@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
 	"cligate/internal/session"
 	"cligate/internal/store"
 	"cligate/internal/worker"
@@ -299,7 +301,7 @@ func TestWorkspaceMustBeThere(t *testing.T) {
 	for _, ws := range []string{"", "relative/dir", t.TempDir() + "/missing", file} {
 		_, err := b.Acquire(t.Context(), b.in(ws, "fake"))
 		wantCode(t, err, chat.Unavailable)
-		if d := chat.DetailOf(err); d == "" {
+		if d := i18n.Detail("zh", err); !strings.HasPrefix(d, "工作目录") {
 			t.Errorf("%q: no word about the workspace", ws)
 		}
 	}

@@ -20,7 +20,7 @@ type program struct {
 func (p program) hear(ctx context.Context, file chat.FileRef) (string, error) {
 	path, err := proc.Find(p.cfg.Command[0])
 	if err != nil {
-		return "", chat.E(chat.NotInstalled, "the program for it is not installed", err)
+		return "", chat.Say(chat.NotInstalled, "speech.not_installed", err)
 	}
 	// The path is absolute, so it is never taken for an option.
 	fill := strings.NewReplacer(Placeholder, file.Path, LanguagePlaceholder, p.cfg.Language)
@@ -36,7 +36,7 @@ func (p program) hear(ctx context.Context, file chat.FileRef) (string, error) {
 	defer os.RemoveAll(dir)
 	run, err := p.starter.Start(ctx, proc.Spec{Path: path, Args: args, Dir: dir, Env: proc.BuildEnv(p.cfg.Env...)})
 	if err != nil {
-		return "", chat.E(chat.NotInstalled, "the program for it cannot be started", err)
+		return "", chat.Say(chat.NotInstalled, "speech.not_started", err)
 	}
 	defer func() { _ = run.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = run.Close() })()
@@ -48,7 +48,7 @@ func (p program) hear(ctx context.Context, file chat.FileRef) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("read the words of a program: %w", err)
 	case len(words) > mostWords:
-		return "", chat.E(chat.AgentError, "the program for it prints without an end", nil)
+		return "", chat.Say(chat.AgentError, "speech.endless", nil)
 	}
 	select {
 	case <-run.Done():
@@ -57,7 +57,7 @@ func (p program) hear(ctx context.Context, file chat.FileRef) (string, error) {
 	}
 	if code, signal := run.Exit(); code != 0 {
 		why := fmt.Errorf("exit code %d, signal %d, stderr %q", code, signal, tail(run.Stderr()))
-		return "", chat.E(chat.AgentError, "the program for it failed", why)
+		return "", chat.Say(chat.AgentError, "speech.failed", why)
 	}
 	return string(words), nil
 }

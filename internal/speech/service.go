@@ -49,7 +49,7 @@ func (s service) hear(ctx context.Context, file chat.FileRef) (string, error) {
 	defer body.Close()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address, body)
 	if err != nil {
-		return "", chat.E(chat.Invalid, "its address is wrong", bare(err))
+		return "", chat.Say(chat.Invalid, "speech.address", bare(err))
 	}
 	req.Header.Set("Content-Type", kind)
 	if s.cfg.Key != "" {
@@ -58,17 +58,17 @@ func (s service) hear(ctx context.Context, file chat.FileRef) (string, error) {
 	defer s.client.CloseIdleConnections()
 	resp, err := s.client.Do(req)
 	if err != nil {
-		return "", chat.E(chat.Network, "the service for it cannot be reached", bare(err))
+		return "", chat.Say(chat.Network, "speech.unreachable", bare(err))
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	switch {
 	case err != nil:
-		return "", chat.E(chat.Network, "the service for it broke off", bare(err))
+		return "", chat.Say(chat.Network, "speech.broke_off", bare(err))
 	case resp.StatusCode == http.StatusRequestEntityTooLarge:
 		return "", chat.E(chat.Full, "", errors.New("the service takes no recording that large"))
 	case resp.StatusCode != http.StatusOK:
-		return "", chat.E(chat.AgentError, fmt.Sprintf("the service for it answers %d", resp.StatusCode), errors.New(s.said(raw)))
+		return "", chat.Say(chat.AgentError, "speech.refused", errors.New(s.said(raw)), "status", resp.StatusCode)
 	}
 	return words(raw, resp.Header.Get("Content-Type"))
 }
@@ -84,7 +84,7 @@ func words(raw []byte, kind string) (string, error) {
 	case strings.HasPrefix(kind, "text/plain") && len(raw) <= mostWords:
 		return string(raw), nil
 	}
-	return "", chat.E(chat.Protocol, "the service for it answers with something else", errors.New("no text in the answer"))
+	return "", chat.Say(chat.Protocol, "speech.nonsense", errors.New("no text in the answer"))
 }
 
 // said is the beginning of what a service complained about, for the log. It

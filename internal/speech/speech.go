@@ -119,7 +119,7 @@ func (l *Listener) Hear(ctx context.Context, file chat.FileRef) (string, error) 
 	defer cancel()
 	words, err := l.hear(ctx, file)
 	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return "", chat.E(chat.TimedOut, "it took too long", err)
+		return "", chat.Say(chat.TimedOut, "speech.slow", err)
 	}
 	if err != nil {
 		return "", err

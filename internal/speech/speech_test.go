@@ -15,6 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
+	"cligate/internal/sim/wording"
 	"cligate/internal/worker/proc"
 )
 
@@ -50,6 +52,17 @@ func listen(t *testing.T, c Config, s *proc.Starter) *Listener {
 		t.Fatal(l, err)
 	}
 	return l
+}
+
+// inChinese fails when what is shown of err has English words inside. Where
+// nothing is shown, the code alone says it.
+func inChinese(t *testing.T, err error) {
+	t.Helper()
+	code := chat.CodeOf(err)
+	text := i18n.Detail("zh", err)
+	if bad := wording.English(text); len(bad) > 0 || text == "" && code != chat.Full && code != chat.Nothing {
+		t.Errorf("%q, of which %q is English (%v)", text, bad, err)
+	}
 }
 
 // shell is a command that runs a line of the test's own; what it is given comes
@@ -112,7 +125,8 @@ func TestAProgramThatDoesNotUnderstand(t *testing.T) {
 			if chat.CodeOf(err) != c.want || got != "" {
 				t.Errorf("%q, %v", got, err)
 			}
-			if strings.Contains(chat.DetailOf(err), "secret") {
+			inChinese(t, err)
+			if strings.Contains(i18n.Detail("en", err), "secret") {
 				t.Errorf("people see what a program complains about: %v", err)
 			}
 		})
@@ -236,6 +250,7 @@ func TestAServiceThatDoesNotUnderstand(t *testing.T) {
 			if chat.CodeOf(err) != c.want || words != "" {
 				t.Errorf("%q, %v", words, err)
 			}
+			inChinese(t, err)
 			if strings.Contains(err.Error(), key) || strings.Contains(err.Error(), srv.URL) {
 				t.Errorf("the error says too much: %v", err)
 			}

@@ -63,7 +63,7 @@ func (n *run) overdrawn(e ending, usage chat.Usage) []chat.Reply {
 	if err == nil || e.reason == chat.OverBudget {
 		return nil
 	}
-	return []chat.Reply{n.words.notice(i18n.T(n.words.lang, "error.over_budget", "detail", chat.DetailOf(err)))}
+	return []chat.Reply{n.words.notice(i18n.T(n.words.lang, "error.over_budget", "detail", i18n.Detail(n.words.lang, err)))}
 }
 
 // excess is the error that says which limit is reached; nil when none is. before

@@ -16,7 +16,7 @@ import (
 type ending struct {
 	state  chat.TurnState // queued: the agent never saw it and it may run again
 	reason chat.Code
-	detail string
+	about  error // what is shown of why; nil = nothing
 	err    error
 	times  int // the session failed like that, in a row
 	held   int // turns that wait behind it, and are held because of it
@@ -33,7 +33,7 @@ type facts struct {
 // explain an error better than the driver that was cancelled.
 func (f facts) judge(err error) ending {
 	code := chat.CodeOf(err)
-	failed := ending{state: chat.TurnFailed, reason: code, detail: chat.DetailOf(err), err: err}
+	failed := ending{state: chat.TurnFailed, reason: code, about: err, err: err}
 	switch {
 	case err == nil:
 		return ending{state: chat.TurnSucceeded}
@@ -60,7 +60,7 @@ func (f facts) cut(why chat.Code, err error) ending {
 		}
 		return ending{state: chat.TurnInterrupted, reason: chat.Shutdown, err: err}
 	default:
-		return ending{state: chat.TurnStopped, reason: why, detail: chat.DetailOf(f.cause), err: err}
+		return ending{state: chat.TurnStopped, reason: why, about: f.cause, err: err}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"cligate/internal/chat"
 	"cligate/internal/i18n"
@@ -70,7 +72,7 @@ func (w words) notice(text string, bs ...chat.Button) chat.Reply {
 
 // sentence says how a turn ended that did not succeed.
 func (w words) sentence(e ending) string {
-	detail := escaped(line(e.detail, detailLimit))
+	detail := escaped(line(i18n.Detail(w.lang, e.about), detailLimit))
 	if detail == "" && e.reason == chat.AgentError {
 		detail = i18n.T(w.lang, "turn.no_detail")
 	}
@@ -100,6 +102,9 @@ func isBlank(r rune) bool { return r == ' ' }
 func stopped(s string) string {
 	if s == "" || strings.ContainsRune(".!?。!?:", []rune(s)[len([]rune(s))-1]) {
 		return s
+	}
+	if r, _ := utf8.DecodeLastRuneInString(s); unicode.Is(unicode.Han, r) {
+		return s + "。"
 	}
 	return s + "."
 }

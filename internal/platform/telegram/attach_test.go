@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
 	fakebot "cligate/internal/sim/telegram"
 )
 
@@ -145,7 +146,7 @@ func TestRefusedFileHasAPlainerForm(t *testing.T) {
 			if n := len(srv.Visible(testToken, team)); n != 0 {
 				t.Errorf("%d messages arrived", n)
 			}
-			if strings.Contains(fmt.Sprint(err), s.dir) || strings.Contains(chat.DetailOf(err), "n4") {
+			if strings.Contains(fmt.Sprint(err), s.dir) || strings.Contains(i18n.Detail("en", err), "n4") {
 				t.Errorf("the error names a path: %v", err)
 			}
 		})

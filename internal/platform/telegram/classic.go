@@ -21,14 +21,14 @@ func (s *courier) classic(ctx context.Context, d draft, err error) (draft, bool)
 	if d.rich == nil || !errors.As(err, &r) {
 		return d, false
 	}
-	a, why := judge(err, true)
+	a, _ := judge(err, true)
 	switch {
 	case r.Status == http.StatusNotFound:
 		s.plain.yes.Store(true)
-		s.log.WarnContext(ctx, "this server has no rich messages, classic ones are sent until the next start", "why", why)
+		s.log.WarnContext(ctx, "this server has no rich messages, classic ones are sent until the next start", "err", err)
 	case r.says("text is empty"), r.says("text must be non-empty"): // an older server, which looked for a text
 	case a == actPlain, a == actOdd, a == actFile:
-		s.log.WarnContext(ctx, "rich form refused, sent in the classic one", "chat", d.chat, "why", why)
+		s.log.WarnContext(ctx, "rich form refused, sent in the classic one", "chat", d.chat, "err", err)
 	default:
 		return d, false
 	}

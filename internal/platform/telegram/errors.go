@@ -71,9 +71,9 @@ const (
 
 // rule maps a part of the service's error text to what it obliges us to.
 type rule struct {
-	text   string // lower case
-	act    act
-	detail string // safe to show; empty = the service's own text
+	text string // lower case
+	act  act
+	key  string // of what is said about it; empty = the service's own text
 }
 
 // rules are read from the top. The texts are matched as parts, never as a
@@ -104,17 +104,17 @@ var rules = []rule{
 	{"photo_ext_invalid", actForm, ""},
 	{"image_process_failed", actForm, ""},
 	{"too big for a photo", actForm, ""},
-	{"file is too big", actForm, "the file is too large for this chat"},
-	{"request entity too large", actForm, "the file is too large for this chat"},
+	{"file is too big", actForm, "telegram.why_file_large"},
+	{"request entity too large", actForm, "telegram.why_file_large"},
 	{"file must be non-empty", actForm, ""},
-	{"not enough rights to send photo", actForm, "photos are not allowed in this chat"},
-	{"not enough rights to send document", actForm, "files are not allowed in this chat"},
-	{"not enough rights to send media", actForm, "files are not allowed in this chat"},
+	{"not enough rights to send photo", actForm, "telegram.why_photos"},
+	{"not enough rights to send document", actForm, "telegram.why_files"},
+	{"not enough rights to send media", actForm, "telegram.why_files"},
 	{"chat_send_", actForm, ""}, // …_PHOTOS_FORBIDDEN, …_DOCS_FORBIDDEN
-	{"message thread not found", actVanish, "the topic no longer exists"},
-	{"topic_deleted", actVanish, "the topic no longer exists"},
-	{"topic_id_invalid", actVanish, "the topic no longer exists"},
-	{"topic_closed", actShut, "the topic is closed"},
+	{"message thread not found", actVanish, "telegram.why_topic_gone"},
+	{"topic_deleted", actVanish, "telegram.why_topic_gone"},
+	{"topic_id_invalid", actVanish, "telegram.why_topic_gone"},
+	{"topic_closed", actShut, "telegram.why_topic_closed"},
 	{"message text is empty", actGiveUp, ""},
 	{"text must be non-empty", actGiveUp, ""},
 	{"group chat was upgraded", actMove, ""},
@@ -122,16 +122,21 @@ var rules = []rule{
 	{"have no write access", actPark, ""},
 	{"not enough rights to send text", actPark, ""},
 	{"not enough rights", actGiveUp, ""},
-	{"frozen_method_invalid", actLater, "Telegram has frozen this bot"},
-	{"method not found", actGiveUp, "the Bot API server does not know this method"},
+	{"frozen_method_invalid", actLater, "telegram.why_frozen"},
+	{"method not found", actGiveUp, "telegram.why_old_server"},
 }
 
-// judge says what err, of a call that posts (or not), obliges us to, and why
-// in words that are safe to show.
-func judge(err error, posts bool) (act, string) {
+// reason is why something failed, as it may be shown.
+type reason struct {
+	key  string
+	args []any
+}
+
+// judge says what err, of a call that posts (or not), obliges us to, and why.
+func judge(err error, posts bool) (act, reason) {
 	var own *unread
 	if errors.As(err, &own) {
-		return actForm, "the file is not there any more"
+		return actForm, reason{key: "telegram.why_file_gone"}
 	}
 	var l *lost
 	if errors.As(err, &l) {
@@ -139,41 +144,42 @@ func judge(err error, posts bool) (act, string) {
 		// failed behind the door: both may have carried it out. Between them
 		// nobody did.
 		if posts && l.Wrote && (l.Status < 300 || l.Status >= 500) {
-			return actUnknown, "no clear answer from Telegram"
+			return actUnknown, reason{key: "telegram.why_unclear"}
 		}
-		return actLater, "Telegram cannot be reached"
+		return actLater, reason{key: "telegram.why_unreachable"}
 	}
 	var r *refusal
 	if !errors.As(err, &r) {
-		return actLater, ""
+		return actLater, reason{}
 	}
+	said := reason{"telegram.why_says", []any{"text", r.Text}}
 	switch {
 	case r.Status == http.StatusTooManyRequests || r.After > 0:
-		return actWait, r.Text
+		return actWait, said
 	case r.Status >= 500 && posts:
-		return actUnknown, r.Text
+		return actUnknown, said
 	case r.Status >= 500:
-		return actLater, r.Text
+		return actLater, said
 	}
 	for _, u := range rules {
 		if r.says(u.text) {
-			if u.detail != "" {
-				return u.act, u.detail
+			if u.key != "" {
+				return u.act, reason{key: u.key}
 			}
-			return u.act, r.Text
+			return u.act, said
 		}
 	}
 	switch r.Status {
 	case http.StatusRequestEntityTooLarge:
-		return actForm, "the file is too large for this chat"
+		return actForm, reason{key: "telegram.why_file_large"}
 	case http.StatusUnauthorized, http.StatusConflict:
-		return actLater, r.Text
+		return actLater, said
 	case http.StatusForbidden:
-		return actPark, r.Text
+		return actPark, said
 	case http.StatusBadRequest:
-		return actOdd, r.Text
+		return actOdd, said
 	}
-	return actGiveUp, r.Text
+	return actGiveUp, said
 }
 
 // defaultWait is how long we wait when the service says "too many" without a
@@ -184,7 +190,7 @@ const defaultWait = 5 * time.Second
 // simpler says that a plainer form exists.
 func oblige(err error, posts, simpler bool) error {
 	a, why := judge(err, posts)
-	e := &chat.Error{Code: chat.Network, Detail: why, Err: err}
+	e := chat.Say(chat.Network, why.key, err, why.args...)
 	switch a {
 	case actWait:
 		e.Code, e.After = chat.Wait, defaultWait

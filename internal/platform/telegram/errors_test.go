@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
+	"cligate/internal/sim/wording"
 )
 
 // refusals are texts as the service writes them.
@@ -168,5 +172,38 @@ func TestErrorTextsOfTheServiceAreMatchedAsParts(t *testing.T) {
 		if a, _ := judge(err, true); a != r.act {
 			t.Errorf("%q: %q, want %q", r.text, a, r.act)
 		}
+	}
+}
+
+// chinese fails when err does not say in Chinese what is shown of it; others
+// are words that stay as they are.
+func chinese(t *testing.T, what string, err error, others ...string) {
+	t.Helper()
+	text := i18n.Detail("zh", err)
+	if bad := wording.English(text, others...); len(bad) > 0 || !strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) {
+		t.Errorf("%s: %q, of which %q is English (%v)", what, text, bad, err)
+	}
+}
+
+func TestWhatTelegramRefusesIsSaidInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	for _, r := range rules {
+		said := fmt.Sprintf("Bad Request: %s and so on", r.text)
+		for _, posts := range []bool{true, false} {
+			chinese(t, r.text, oblige(&refusal{Status: 400, Text: said}, posts, false), said)
+		}
+	}
+	const said = "something that nobody has seen before"
+	for _, status := range []int{400, 401, 403, 409, 413, 418, 429, 500} {
+		for _, posts := range []bool{true, false} {
+			chinese(t, fmt.Sprint(status), oblige(&refusal{Status: status, Text: said}, posts, false), said)
+		}
+	}
+	for _, err := range []error{
+		&lost{Method: "sendMessage", Text: "connection refused by nobody"},
+		&lost{Method: "sendMessage", Wrote: true, Text: "connection reset by peer"},
+		&unread{cause: errors.New("no such file here")},
+	} {
+		chinese(t, err.Error(), oblige(err, true, false))
 	}
 }

@@ -38,17 +38,19 @@ func (w *wire) fetch(ctx context.Context, f chat.FileRef, out io.Writer) error {
 	}
 	switch {
 	case info.Path == "":
-		return chat.E(chat.GiveUp, "Telegram does not hand this file out", nil)
+		return chat.Say(chat.GiveUp, "telegram.why_kept", nil)
 	case filepath.IsAbs(info.Path) && w.own():
 		return local(info.Path, out)
 	case filepath.IsAbs(info.Path):
-		return chat.E(chat.Unsupported, "Telegram named a path of another machine", nil)
+		return chat.Say(chat.Unsupported, "telegram.why_elsewhere", nil)
 	}
 	return w.download(ctx, info.Path, out)
 }
 
+// tooLarge is the error of a file that is not handed out, by Telegram's server
+// or by one of the operator's own that is not in local mode.
 func tooLarge(err error) error {
-	return chat.E(chat.Full, "the file is larger than the 20 MB that Telegram hands to bots", err)
+	return chat.Say(chat.Full, "telegram.why_too_large", err, "limit", maxFetch>>20)
 }
 
 // own reports whether the Bot API server is the operator's.
@@ -56,14 +58,13 @@ func (w *wire) own() bool { return w.base != DefaultAPIURL }
 
 // local copies a file that a Bot API server in local mode has on this machine.
 func local(path string, out io.Writer) error {
-	const shared = "the Bot API server names a file that cannot be read here; it has to run on this machine, or share its folder with it"
 	info, err := os.Stat(path) // first: opening a pipe would wait for its writer
 	if err != nil || !info.Mode().IsRegular() {
-		return chat.E(chat.Unsupported, shared, err)
+		return chat.Say(chat.Unsupported, "telegram.why_shared", err)
 	}
 	r, err := os.Open(path)
 	if err != nil {
-		return chat.E(chat.Unsupported, shared, err)
+		return chat.Say(chat.Unsupported, "telegram.why_shared", err)
 	}
 	defer r.Close()
 	if _, err := io.Copy(out, r); err != nil {
@@ -83,11 +84,11 @@ func (w *wire) download(ctx context.Context, path string, out io.Writer) error {
 	}
 	resp, err := w.client.Do(req)
 	if err != nil {
-		return chat.E(chat.Network, "Telegram cannot be reached", w.explain(ctx, "download", &x, nil, err))
+		return chat.Say(chat.Network, "telegram.why_unreachable", w.explain(ctx, "download", &x, nil, err))
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return chat.E(chat.Network, fmt.Sprintf("download: HTTP %d", resp.StatusCode), nil)
+		return chat.Say(chat.Network, "telegram.why_download", nil, "status", resp.StatusCode)
 	}
 	limit := int64(maxFetch)
 	if w.own() {
@@ -99,7 +100,7 @@ func (w *wire) download(ctx context.Context, path string, out io.Writer) error {
 	case to.err != nil:
 		return fmt.Errorf("keep a file: %w", to.err)
 	case err != nil:
-		return chat.E(chat.Network, "the download broke off", w.explain(ctx, "download", &x, nil, err))
+		return chat.Say(chat.Network, "telegram.why_broke_off", w.explain(ctx, "download", &x, nil, err))
 	case n > limit:
 		return tooLarge(nil)
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
 )
 
 func TestAFileThatIsTooLargeIsNotAskedFor(t *testing.T) {
@@ -23,15 +24,18 @@ func TestAFileThatIsTooLargeIsNotAskedFor(t *testing.T) {
 		calls++
 		return no(400, "Bad Request: file is too big")
 	})
-	if err := a.Fetch(t.Context(), chat.FileRef{ID: "f", Size: maxFetch + 1}, io.Discard); chat.CodeOf(err) != chat.Full || calls != 0 {
+	err := a.Fetch(t.Context(), chat.FileRef{ID: "f", Size: maxFetch + 1}, io.Discard)
+	if chat.CodeOf(err) != chat.Full || calls != 0 || !strings.Contains(i18n.Detail("en", err), "20 MB") {
 		t.Errorf("%v after %d calls", err, calls)
 	}
+	chinese(t, "too large", err)
 	// Whoever has a server of their own is told by that server.
 	a, _ = offline(t, Config{APIURL: "http://127.0.0.1:1"}, func(string, url.Values) (int, string) {
 		calls++
 		return no(400, "Bad Request: file is too big")
 	})
-	if err := a.Fetch(t.Context(), chat.FileRef{ID: "f", Size: maxFetch + 1}, io.Discard); chat.CodeOf(err) != chat.Full || calls != 1 {
+	err = a.Fetch(t.Context(), chat.FileRef{ID: "f", Size: maxFetch + 1}, io.Discard)
+	if chat.CodeOf(err) != chat.Full || calls != 1 || !strings.Contains(i18n.Detail("en", err), "local mode") {
 		t.Errorf("%v after %d calls", err, calls)
 	}
 }
@@ -52,8 +56,11 @@ func TestAServerInLocalModeNamesAPath(t *testing.T) {
 		if chat.CodeOf(err) != want || want == chat.CodeNone && got.String() != "content" {
 			t.Errorf("%s: %q, %v", path, got.String(), err)
 		}
-		if strings.Contains(chat.DetailOf(err), dir) {
+		if strings.Contains(i18n.Detail("en", err), dir) {
 			t.Errorf("people are shown a path of this machine: %v", err)
+		}
+		if err != nil {
+			chinese(t, path, err)
 		}
 	}
 }
@@ -81,5 +88,26 @@ func TestADownloadThatBreaksOffIsToldFromAFullDisk(t *testing.T) {
 	}
 	if err := a.Fetch(t.Context(), chat.FileRef{ID: "f"}, failing{}); !errors.Is(err, unix.ENOSPC) || chat.CodeOf(err) == chat.Network {
 		t.Errorf("disk full: %v", err)
+	}
+}
+
+func TestWhyAFileCannotBeHadIsSaidInTheReadersLanguage(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]string{
+		"no path":            `{"file_id":"f"}`,
+		"another machine's":  `{"file_id":"f","file_path":"/var/lib/x"}`,
+		"the download fails": `{"file_id":"f","file_path":"documents/x"}`,
+	} {
+		a, _ := offline(t, Config{}, func(method string, _ url.Values) (int, string) {
+			if method == "getFile" {
+				return ok(answer)
+			}
+			return no(404, "Not Found")
+		})
+		err := a.Fetch(t.Context(), chat.FileRef{ID: "f"}, io.Discard)
+		if err == nil {
+			t.Fatalf("%s: no error", name)
+		}
+		chinese(t, name, err)
 	}
 }

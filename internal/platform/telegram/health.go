@@ -124,7 +124,7 @@ func (l *link) untold(t trouble) bool {
 func (l *link) detail() string {
 	s := l.state.says(l.lang)
 	if l.cause != "" {
-		s += ": " + l.cause
+		s = i18n.T(l.lang, "telegram.because", "trouble", s, "text", l.cause)
 	}
 	return s
 }

@@ -87,7 +87,7 @@ func (s *courier) posted(ctx context.Context, d draft, m message) (chat.Ref, err
 		if err := s.remove(ctx, d.chat, r); err != nil {
 			s.log.WarnContext(ctx, "a message that missed its topic stays", "chat", d.chat, "err", err)
 		}
-		return chat.Ref{}, chat.E(chat.Vanished, "the topic no longer exists", nil)
+		return chat.Ref{}, chat.Say(chat.Vanished, "telegram.why_topic_gone", nil)
 	}
 	return r, nil
 }
@@ -97,14 +97,14 @@ func (s *courier) mend(ctx context.Context, d draft, err error) (draft, bool) {
 	if simpler, ok := s.classic(ctx, d, err); ok {
 		return simpler, true
 	}
-	a, why := judge(err, true)
+	a, _ := judge(err, true)
 	switch {
 	case a == actBare && len(d.part.Buttons) > 0:
-		s.log.ErrorContext(ctx, "buttons refused, sent without", "chat", d.chat, "why", why)
+		s.log.ErrorContext(ctx, "buttons refused, sent without", "chat", d.chat, "err", err)
 		d.part.Buttons = nil
 		return d, true
 	case a == actFile && d.part.File == nil:
-		s.log.WarnContext(ctx, "text too long, sent as a file", "chat", d.chat, "why", why)
+		s.log.WarnContext(ctx, "text too long, sent as a file", "chat", d.chat, "err", err)
 		return d.asFile(), true
 	}
 	return d, false

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
 	"cligate/internal/platform"
 	fakebot "cligate/internal/sim/telegram"
 )
@@ -94,7 +95,7 @@ func TestADeletedTopicIsSaidAndNothingIsSentElsewhere(t *testing.T) {
 	a, srv, _ := strict(t, Config{})
 	srv.SetTopic(forum, 77, false, true)
 	_, err := a.Send(t.Context(), postTo(placeOf(forum, "77"), chat.Part{Text: "x"}))
-	if chat.CodeOf(err) != chat.Vanished || !strings.Contains(chat.DetailOf(err), "topic") {
+	if chat.CodeOf(err) != chat.Vanished || !strings.Contains(i18n.Detail("en", err), "topic") {
 		t.Errorf("got %v", err)
 	}
 	if n := len(srv.Visible(testToken, forum)); n != 0 {

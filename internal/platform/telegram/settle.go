@@ -208,7 +208,9 @@ func (s *settler) again(ctx context.Context, d draft, o chat.Out, last int64) (c
 		if chat.CodeOf(err) == chat.Uncertain {
 			// Now there are two tries to look for. Uncertain would say that we
 			// cannot tell; we can, later.
-			return chat.Ref{}, &chat.Error{Code: chat.Wait, Detail: chat.DetailOf(err), After: time.Second, Err: err}
+			later := chat.Recode(chat.Wait, err)
+			later.After = time.Second
+			return chat.Ref{}, later
 		}
 		return chat.Ref{}, err
 	}

@@ -98,9 +98,9 @@ func (s *courier) topic(ctx context.Context, d draft) (chat.Ref, error) {
 		id, _ := strconv.ParseInt(d.chat, 10, 64)
 		return ref(id, made.Thread), nil
 	case errors.As(err, &r) && (r.says("not enough rights") || r.says("admin_required") || r.says("admin_rights")):
-		return chat.Ref{}, chat.E(chat.Denied, "the right to manage topics is missing", err)
+		return chat.Ref{}, chat.Say(chat.Denied, "telegram.why_topic_right", err)
 	case errors.As(err, &r) && (r.says("not a forum") || r.says("method not found") || r.says("forum_missing")):
-		return chat.Ref{}, chat.E(chat.Unsupported, "the chat has no topics", err)
+		return chat.Ref{}, chat.Say(chat.Unsupported, "telegram.why_no_topics", err)
 	}
 	return chat.Ref{}, s.refused(d, err, true)
 }

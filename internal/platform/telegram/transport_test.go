@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
 )
 
 // every makes one call of each kind and returns all that came out.
@@ -22,7 +23,7 @@ func every(t *testing.T, a *Adapter) string {
 	var sb strings.Builder
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	note := func(err error) { fmt.Fprintf(&sb, "%v|%+v|%#v|%s\n", err, err, err, chat.DetailOf(err)) }
+	note := func(err error) { fmt.Fprintf(&sb, "%v|%+v|%#v|%s\n", err, err, err, i18n.Detail("en", err)) }
 	_, err := a.Send(ctx, outTo("11", chat.OpPost, chat.Part{Text: "x"}))
 	note(err)
 	_, err = a.Send(ctx, outTo("11", chat.OpPost, chat.Part{File: &chat.OutFile{Name: "f.txt", Body: []byte("b")}}))

@@ -72,6 +72,10 @@ func TestAVoiceMessageThatNobodyUnderstandsIsAnswered(t *testing.T) {
 	u := house(t, rig.Options{})
 	u.send(telegram.Say{File: &telegram.File{Kind: "voice", Seconds: 3, Body: []byte("x")}})
 	u.Await("speech.command")
+	u.r.Rest()
+	if all := u.Shown(); len(all) != 1 {
+		t.Errorf("one recording is answered by %d messages: %+v", len(all), all)
+	}
 	u.send(telegram.Say{Text: "say still here", File: &telegram.File{Kind: "document", Name: "big.iso", Size: 21 << 20}})
 	u.Await("20 MB", "still here")
 	u.r.Rest()

@@ -36,7 +36,7 @@ func Refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
 	case http.StatusTooManyRequests:
 		key = "web.too_many"
 	}
-	text := i18n.T(Lang(r), key, "detail", chat.DetailOf(err), "id", "-", "agent", "")
+	text := i18n.T(Lang(r), key, "detail", i18n.Detail(Lang(r), err), "id", "-", "agent", "")
 	Write(w, status, Problem{Code: code, Message: text})
 }
 

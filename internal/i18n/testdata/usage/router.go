@@ -1,7 +1,10 @@
 // Package router is read by the test of the usage check, and never built.
 package router
 
-import "cligate/internal/i18n"
+import (
+	"cligate/internal/chat"
+	"cligate/internal/i18n"
+)
 
 func say(lang, key string, args ...any) string { return i18n.T(lang, "router."+key, args...) }
 
@@ -12,5 +15,7 @@ func words(lang string, what string) []string {
 		say(lang, "button_"+what),
 		i18n.T(lang, "router.queued"), // has no value for its place
 		words(lang, "stop")[0],
+		chat.Say(chat.Full, "router.queued", nil).Key, // neither
+		chat.Say(chat.Full, "router.queued", nil, "n", 1).Key,
 	}
 }
