@@ -22,7 +22,7 @@ import (
 	"cligate/internal/files"
 	"cligate/internal/inbox"
 	"cligate/internal/platform"
-	"cligate/internal/platform/telegram"
+	"cligate/internal/platform/uplink"
 	webchat "cligate/internal/platform/web"
 	"cligate/internal/receive"
 	"cligate/internal/reply"
@@ -55,7 +55,7 @@ type App struct {
 	agents  *agents
 	agent   string // the default one
 	bots    []bot
-	hooks   []*telegram.Hooks
+	hooks   []*uplink.Hooks
 	core    core
 	web     *web.Server
 	owner   *owner
@@ -247,22 +247,28 @@ func workspaces(cfg config.Config) []command.Workspace {
 	return out
 }
 
-// openHooks binds the addresses at which bots are delivered to.
+// delivered is an adapter that a service may post to.
+type delivered interface {
+	// Webhook is where; false when nothing is posted to it.
+	Webhook() (uplink.Spot, bool)
+}
+
+// openHooks binds the addresses at which accounts are delivered to.
 func (a *App) openHooks(ctx context.Context) error {
-	var all []*telegram.Adapter
+	var spots []uplink.Spot
 	var addrs []string
 	for _, b := range a.bots {
-		t, ok := b.adapter.(*telegram.Adapter)
+		d, ok := b.adapter.(delivered)
 		if !ok {
 			continue
 		}
-		if w, on := t.Webhook(); on {
-			all, addrs = append(all, t), append(addrs, w.Addr)
+		if s, on := d.Webhook(); on {
+			spots, addrs = append(spots, s), append(addrs, s.Addr)
 		}
 	}
 	slices.Sort(addrs)
 	for _, addr := range slices.Compact(addrs) {
-		h, err := telegram.OpenHooks(ctx, addr, all, a.log)
+		h, err := uplink.OpenHooks(ctx, addr, spots, a.log)
 		if err != nil {
 			return err
 		}

@@ -213,7 +213,7 @@ func openBots(cfg config.Config, n botNeeds, log *slog.Logger) ([]bot, error) {
 
 func openFeishu(c config.NamedFeishu, lang string, n botNeeds, log *slog.Logger) (bot, error) {
 	a, err := feishu.Open(feishu.Config{
-		Account: c.Name, AppID: c.AppID, AppSecret: c.AppSecret, BaseURL: c.BaseURL, Mode: feishu.Mode(c.Mode),
+		Account: c.Name, AppID: c.AppID, AppSecret: c.AppSecret, BaseURL: c.BaseURL, Mode: feishu.Mode(c.Mode), Proxy: c.Proxy,
 		WebhookAddr: c.WebhookAddr, WebhookPath: c.WebhookPath, EncryptKey: c.EncryptKey, VerificationToken: c.VerificationToken,
 		Lang: lang, Alarm: func(detail string, speaks bool) { n.alarm(c.Name, detail, speaks) },
 	}, n.spool, log)

@@ -38,8 +38,9 @@ var ours = map[string][]string{
 
 	"web/api":               {},
 	"web/client":            {"web/api"},
-	"platform/telegram":     {"platform", "render"},
-	"platform/feishu":       {"platform", "render"},
+	"platform/telegram":     {"platform", "platform/uplink", "render"},
+	"platform/feishu":       {"platform", "platform/uplink", "render"},
+	"platform/uplink":       {"platform"},
 	"platform/web":          {"platform", "render", "web/api"},
 	"platform/fake":         {"platform", "render"},
 	"platform/platformtest": {"platform"},

@@ -37,6 +37,7 @@ func (c *Config) readSecrets() []string {
 	read("speech.key", &c.Speech.Key, c.Speech.KeyFile)
 	app := func(at string, f *Feishu) {
 		read(at+"app_secret", &f.AppSecret, f.AppSecretFile)
+		read(at+"proxy", &f.Proxy, f.ProxyFile)
 		read(at+"encrypt_key", &f.EncryptKey, f.EncryptKeyFile)
 		read(at+"verification_token", &f.VerificationToken, f.VerificationTokenFile)
 	}
@@ -116,6 +117,7 @@ func (c *Config) check() []string {
 	bad = append(bad, c.checkPaths()...)
 	bad = append(bad, c.checkTelegram()...)
 	bad = append(bad, c.checkFeishu()...)
+	bad = append(bad, c.checkHooks()...)
 	bad = append(bad, c.checkAgents()...)
 	bad = append(bad, c.checkIncoming()...)
 	if c.Web.Addr != "off" {

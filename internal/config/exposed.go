@@ -43,7 +43,7 @@ func (c Config) secretFiles() []string {
 		all = append(all, b.TokenFile, b.ProxyFile, b.WebhookSecretFile)
 	}
 	for _, f := range append([]NamedFeishu{{Feishu: c.Feishu}}, c.FeishuApps...) {
-		all = append(all, f.AppSecretFile, f.EncryptKeyFile, f.VerificationTokenFile)
+		all = append(all, f.secretFiles()...)
 	}
 	var out []string
 	for _, f := range all {

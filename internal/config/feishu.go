@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"regexp"
 	"strings"
 )
 
@@ -11,9 +12,11 @@ type Feishu struct {
 	AppID         string   `mapstructure:"app_id"`
 	AppSecret     string   `mapstructure:"app_secret" secret:"true"`
 	AppSecretFile string   `mapstructure:"app_secret_file"`
-	BaseURL       string   `mapstructure:"base_url"` // https://open.feishu.cn, https://open.larksuite.com
-	Owners        []string `mapstructure:"owners"`   // open_ids
-	Mode          string   `mapstructure:"mode"`     // websocket, webhook
+	BaseURL       string   `mapstructure:"base_url"`            // https://open.feishu.cn, https://open.larksuite.com
+	Owners        []string `mapstructure:"owners"`              // open_ids
+	Mode          string   `mapstructure:"mode"`                // websocket, webhook
+	Proxy         string   `mapstructure:"proxy" secret:"true"` // may carry a password
+	ProxyFile     string   `mapstructure:"proxy_file"`
 
 	WebhookAddr           string `mapstructure:"webhook_addr"` // host:port that is listened on
 	WebhookPath           string `mapstructure:"webhook_path"`
@@ -28,6 +31,8 @@ type NamedFeishu struct {
 	Name   string `mapstructure:"name"`
 	Feishu `mapstructure:",squash"`
 }
+
+var openIDRule = regexp.MustCompile(`^ou_[A-Za-z0-9_]+$`)
 
 // modeSocket is the mode without an address of our own.
 const modeSocket = "websocket"
@@ -57,7 +62,12 @@ func (f *Feishu) fill(from Feishu) {
 
 // secrets are the values to be hidden.
 func (f *Feishu) secrets() []*string {
-	return []*string{&f.AppSecret, &f.EncryptKey, &f.VerificationToken}
+	return []*string{&f.AppSecret, &f.Proxy, &f.EncryptKey, &f.VerificationToken}
+}
+
+// secretFiles are where they may stand.
+func (f Feishu) secretFiles() []string {
+	return []string{f.AppSecretFile, f.ProxyFile, f.EncryptKeyFile, f.VerificationTokenFile}
 }
 
 // checkFeishu returns every problem of the apps.
@@ -95,6 +105,12 @@ func (f Feishu) check(at string) (bad []string) {
 	}
 	if u, err := url.Parse(f.BaseURL); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		bad = append(bad, fmt.Sprintf("%sbase_url: %q is not an http address", at, f.BaseURL))
+	}
+	bad = append(bad, checkProxy(at, f.Proxy)...)
+	for _, o := range f.Owners {
+		if !openIDRule.MatchString(o) {
+			bad = append(bad, fmt.Sprintf("%sowners: %q is not an open_id of this app, which begins with ou_ (/whoami or a first message shows it)", at, o))
+		}
 	}
 	switch {
 	case !f.Configured() && f.AppSecret != "":

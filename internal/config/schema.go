@@ -103,6 +103,10 @@ func sortedKeys(m map[string]any) []string {
 // suggest names the nearest known key, when there is one.
 func suggest(path string, fields []field) string {
 	best, dist := "", 4
+	name := path[strings.LastIndex(path, ".")+1:]
+	if name == "require_mention" { // what others call it
+		name = "listen"
+	}
 	for _, f := range fields {
 		if section, _, ok := strings.Cut(f.path, "."); ok && distance(path, section) < dist {
 			best, dist = section, distance(path, section)
@@ -111,7 +115,7 @@ func suggest(path string, fields []field) string {
 			best, dist = f.path, d
 		}
 		// A right name in the wrong section.
-		if _, leaf, _ := strings.Cut(f.path, "."); leaf != "" && leaf == path && dist > 1 {
+		if _, leaf, _ := strings.Cut(f.path, "."); leaf != "" && leaf == name && dist > 1 {
 			best, dist = f.path, 1
 		}
 	}

@@ -2,11 +2,9 @@ package config
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -41,7 +39,7 @@ func (c *Config) checkTelegram() []string {
 		tokens[b.Token] = true
 		bad = append(bad, b.check(at)...)
 	}
-	return append(bad, c.checkHooks()...)
+	return bad
 }
 
 // check returns every problem of one bot.
@@ -52,9 +50,7 @@ func (t Telegram) check(at string) (bad []string) {
 	if u, err := url.Parse(t.APIURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		bad = append(bad, fmt.Sprintf("%sapi_url: %q is not an http(s) address", at, t.APIURL))
 	}
-	if u, err := url.Parse(t.Proxy); t.Proxy != "" && (err != nil || u.Host == "" || !slices.Contains(proxySchemes, u.Scheme)) {
-		bad = append(bad, at+"proxy: not a proxy address (http://, https:// or socks5://)")
-	}
+	bad = append(bad, checkProxy(at, t.Proxy)...)
 	for _, o := range t.Owners {
 		if !ownerRule.MatchString(o) {
 			bad = append(bad, fmt.Sprintf("%sowners: %q is not a numeric user id (names can change hands; /whoami or a first message shows the id)", at, o))
@@ -70,6 +66,15 @@ func (t Telegram) check(at string) (bad []string) {
 		bad = append(bad, t.checkWebhook(at)...)
 	}
 	return bad
+}
+
+// checkProxy does not repeat the address, which may hold a password.
+func checkProxy(at, proxy string) []string {
+	u, err := url.Parse(proxy)
+	if proxy == "" || err == nil && u.Host != "" && slices.Contains(proxySchemes, u.Scheme) {
+		return nil
+	}
+	return []string{at + "proxy: not a proxy address (http://, https:// or socks5://)"}
 }
 
 // checkWebhook returns every problem of a bot that is delivered to.
@@ -99,58 +104,4 @@ func (t Telegram) checkWebhook(at string) (bad []string) {
 		bad = append(bad, at+"webhook_secret: 1 to 256 of A-Z a-z 0-9 _ -")
 	}
 	return bad
-}
-
-// checkHooks finds bots that would be delivered to the same path, and addresses
-// that the web chat has.
-func (c *Config) checkHooks() (bad []string) {
-	taken := map[string]string{}
-	one := func(at string, t Telegram) {
-		if !t.Webhooks() || t.Token == "" {
-			return
-		}
-		if clash(t.WebhookAddr, c.Web.Addr) {
-			bad = append(bad, fmt.Sprintf("%swebhook_addr: %s is that of the web chat (web.addr)", at, t.WebhookAddr))
-		}
-		path := t.WebhookPath
-		if u, err := url.Parse(t.WebhookURL); path == "" && err == nil {
-			path = u.Path
-		}
-		if path == "" {
-			path = "/"
-		}
-		for where, other := range taken {
-			addr, p, _ := strings.Cut(where, " ")
-			switch {
-			case addr == t.WebhookAddr && p == path:
-				bad = append(bad, fmt.Sprintf("%swebhook_path: %s at %s is that of %s", at, path, addr, strings.TrimSuffix(other, ".")))
-			case addr != t.WebhookAddr && clash(addr, t.WebhookAddr):
-				bad = append(bad, fmt.Sprintf("%swebhook_addr: %s cannot be bound beside %s of %s; give both the same", at, t.WebhookAddr, addr, strings.TrimSuffix(other, ".")))
-			}
-		}
-		taken[t.WebhookAddr+" "+path] = at
-	}
-	one("telegram.", c.Telegram)
-	for i, b := range c.TelegramBots {
-		one(fmt.Sprintf("telegram_bots[%d].", i), b.Telegram)
-	}
-	slices.Sort(bad)
-	return slices.Compact(bad)
-}
-
-func hostPort(addr string) bool {
-	_, port, err := net.SplitHostPort(addr)
-	n, no := strconv.ParseUint(port, 10, 16)
-	return err == nil && no == nil && n > 0
-}
-
-// clash reports whether two addresses cannot both be listened at.
-func clash(a, b string) bool {
-	ha, pa, erra := net.SplitHostPort(a)
-	hb, pb, errb := net.SplitHostPort(b)
-	if erra != nil || errb != nil || pa != pb || pa == "0" {
-		return false
-	}
-	wild := func(h string) bool { return h == "" || h == "0.0.0.0" || h == "::" }
-	return ha == hb || wild(ha) || wild(hb)
 }

@@ -15,14 +15,17 @@ package feishu
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"cligate/internal/chat"
 	"cligate/internal/platform"
+	"cligate/internal/platform/uplink"
 )
 
 // Name is the platform's name in chat.Place.
@@ -38,16 +41,18 @@ type Adapter struct {
 	cfg  Config
 	log  *slog.Logger
 	rest *rest
-	link *link
+	link *uplink.State
+	hook *hook // nil = a long connection is kept
 	out  *courier
 	sign *signaller
 	get  *fetcher
 	mind *mind
 	form form
 
-	busy sync.WaitGroup // names that are asked for
-	mu   sync.Mutex
-	me   string // open_id of the bot, once it is known
+	busy    sync.WaitGroup // names that are asked for
+	looking atomic.Int32   // the doctor is asking
+	mu      sync.Mutex
+	me      string // open_id of the bot, once it is known
 }
 
 // Open makes the adapter. It needs no network.
@@ -61,8 +66,11 @@ func Open(cfg Config, files platform.Files, log *slog.Logger) (*Adapter, error) 
 	}
 	log = log.With("platform", Name, "account", cfg.Account)
 	a := &Adapter{cfg: cfg, log: log, rest: newRest(cfg, log), mind: &mind{}}
-	a.link = &link{log: log, lang: cfg.Lang, alarm: cfg.Alarm, now: time.Now, state: troubleStarting}
-	a.rest.missing = func(text string) { a.link.tell("scope/"+text, text, true) }
+	a.link = newLink(cfg.Lang, cfg.Alarm, log)
+	a.rest.missing = a.lacks
+	if cfg.Mode == Webhook {
+		a.hook = newHook(cfg, log, a.link)
+	}
 	a.out = newCourier(a.rest, uploads{rest: a.rest, files: files}, log)
 	a.sign = &signaller{rest: a.rest}
 	a.get = &fetcher{rest: a.rest, mind: a.mind, app: cfg.AppID, me: a.bot}
@@ -75,12 +83,37 @@ func (a *Adapter) Run(ctx context.Context, in platform.Inbound) error {
 	if err := a.hello(ctx); err != nil || ctx.Err() != nil {
 		return err
 	}
+	defer a.rest.client.CloseIdleConnections()
 	defer a.busy.Wait()
 	h := a.intake(in)
-	if a.cfg.Mode == Webhook {
-		return a.serveHook(ctx, h)
+	if a.hook != nil {
+		a.hook.run(ctx, h)
+		return nil
 	}
-	return newSocket(a.cfg, a.log, a.link, h).run(ctx)
+	k := newSocket(a.cfg, a.log, a.link, h)
+	k.reach = a.reaches
+	return k.run(ctx)
+}
+
+// reachLimit bounds the question whether the service is there.
+const reachLimit = 5 * time.Second
+
+// reaches reports whether the service answers calls.
+func (a *Adapter) reaches(ctx context.Context) bool {
+	_, err := a.rest.send(ctx, call{method: http.MethodGet, path: botInfo, limit: reachLimit})
+	return err == nil
+}
+
+// botInfo says who the bot is.
+const botInfo = "bot/v3/info"
+
+// about is what the service says of the bot.
+type about struct {
+	Bot struct {
+		Open   string `json:"open_id"`
+		Name   string `json:"app_name"`
+		Status int    `json:"activate_status"` // 2 = it works
+	} `json:"bot"`
 }
 
 // hello asks who the bot is, as often as it takes. Only a refused app is an
@@ -88,32 +121,42 @@ func (a *Adapter) Run(ctx context.Context, in platform.Inbound) error {
 func (a *Adapter) hello(ctx context.Context) error {
 	pause := time.Second
 	for {
-		var out struct {
-			Bot struct {
-				Open string `json:"open_id"`
-				Name string `json:"app_name"`
-			} `json:"bot"`
-		}
-		err := a.rest.do(ctx, call{method: http.MethodGet, path: "bot/v3/info"}, &out)
-		switch {
-		case ctx.Err() != nil:
+		var out about
+		err := a.rest.do(ctx, call{method: http.MethodGet, path: botInfo}, &out)
+		if ctx.Err() != nil {
 			return nil //nolint:nilerr // we end
-		case err == nil && out.Bot.Open != "":
+		}
+		if err == nil && out.Bot.Open != "" {
 			a.mu.Lock()
 			a.me = out.Bot.Open
 			a.mu.Unlock()
 			a.log.InfoContext(ctx, "bot is known", "bot", out.Bot.Name)
 			return nil
-		case chat.CodeOf(err) == chat.Denied:
-			a.link.set(ctx, troubleRejected, err)
-			return &chat.Error{Code: chat.Denied, Detail: troubleRejected.says(a.cfg.Lang), Err: err}
 		}
-		a.link.set(ctx, troubleNetwork, err)
+		t, err := unknown(err)
+		a.link.Set(ctx, t, err)
+		if t == troubleRejected {
+			return &chat.Error{Code: chat.Denied, Detail: says(a.cfg.Lang, t), Err: err}
+		}
 		if !sleep(ctx, pause) {
 			return nil
 		}
 		pause = min(2*pause, time.Minute)
 	}
+}
+
+// unknown says what it means that the service does not say who the bot is.
+func unknown(err error) (uplink.Trouble, error) {
+	var no *refused
+	switch {
+	case chat.CodeOf(err) == chat.Denied:
+		return troubleRejected, err
+	case errors.As(err, &no) && no.code == codeNoBot, err == nil:
+		return troubleBotless, err
+	case no != nil && no.status < 500 && chat.CodeOf(err) != chat.Wait:
+		return troubleRefused, errors.Join(err, uplink.Quote(no.Error()))
+	}
+	return troubleNetwork, err
 }
 
 func (a *Adapter) bot() string {
@@ -141,10 +184,10 @@ func (a *Adapter) intake(in platform.Inbound) handler {
 		}
 		acks, err := in.Receive(ctx, b)
 		if err != nil {
-			a.link.set(ctx, troubleStorage, err)
+			a.link.Set(ctx, troubleStorage, err)
 			return nil, fmt.Errorf("store an event: %w", err)
 		}
-		a.link.set(ctx, troubleNone, nil)
+		a.link.Set(ctx, troubleNone, nil)
 		if !t.click || len(acks) == 0 {
 			return nil, nil
 		}
@@ -192,7 +235,7 @@ func (a *Adapter) Signal(ctx context.Context, _ chat.Place, ref chat.Ref, s chat
 }
 
 // Health implements platform.Healther.
-func (a *Adapter) Health() platform.Health { return a.link.health() }
+func (a *Adapter) Health() platform.Health { return a.link.Health() }
 
 // Traits implements platform.Adapter. The rates are those of the service (five
 // messages a second to a chat, fifty calls a second of one kind), with some

@@ -16,7 +16,21 @@ const (
 	codeStreamClosed = 300309
 	codeStreamOver   = 200850
 	codeCardInner    = 230099 // wraps the code of what is wrong with a card
+	codeNoScope      = 99991672
+	codeNoUserScope  = 99991679
+	codeNoBot        = 11205  // the app has no bot
+	codeNotInstalled = 212100 // no version of the app is published here
 )
+
+// credential reports whether a code says that the app id or its secret is wrong,
+// which no waiting mends.
+func credential(code int) bool {
+	switch code {
+	case 10003, 10014, 10015, 99991543:
+		return true
+	}
+	return false
+}
 
 // duty is what a code obliges us to.
 type duty struct {
@@ -30,7 +44,7 @@ var duties = map[int]duty{
 	// Later: rates, a message that is still on its way.
 	codeTooOften: {code: chat.Wait}, 230020: {code: chat.Wait}, 230049: {code: chat.Wait},
 	// A right is missing; the text of the error carries the page that grants it.
-	99991672: {code: chat.GiveUp, tell: true}, 99991679: {code: chat.GiveUp, tell: true},
+	codeNoScope: {code: chat.GiveUp, tell: true}, codeNoUserScope: {code: chat.GiveUp, tell: true},
 	// The chat cannot be reached until it speaks again.
 	230002: {code: chat.Park}, 232009: {code: chat.Park}, 230013: {code: chat.Park}, 230018: {code: chat.Park}, 230035: {code: chat.Park},
 	// What is to be answered or changed is not there any more.

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"cligate/internal/platform/uplink"
 )
 
 // The open platforms: Feishu in mainland China, Lark elsewhere.
@@ -30,6 +32,7 @@ type Config struct {
 	AppSecret string // a secret
 	BaseURL   string // default FeishuURL
 	Mode      Mode   // default WebSocket
+	Proxy     string // http, https or socks5 URL; empty = the proxy variables of the environment
 
 	EncryptKey        string // a secret; needed in webhook mode
 	VerificationToken string // a secret; compared when set
@@ -85,6 +88,9 @@ func (c Config) Validate() error {
 		if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 			bad = append(bad, fmt.Errorf("base_url is no http address; it is %s or %s", FeishuURL, LarkURL))
 		}
+	}
+	if err := uplink.CheckURL(c.Proxy, uplink.ProxySchemes()...); err != nil {
+		bad = append(bad, fmt.Errorf("proxy: %w", err))
 	}
 	switch c.Mode {
 	case "", WebSocket:

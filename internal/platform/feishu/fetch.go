@@ -104,7 +104,7 @@ func (r *rest) stream(ctx context.Context, path string, query map[string]string,
 		if err != nil {
 			return unclear(err, false)
 		}
-		if err := r.judge(resp.StatusCode, resp.Header, raw); err != nil {
+		if err := r.judge(path, resp.StatusCode, resp.Header, raw); err != nil {
 			return err
 		}
 		return pour(w, bytes.NewReader(raw), func() {})

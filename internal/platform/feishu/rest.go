@@ -19,6 +19,7 @@ import (
 	larkcore "github.com/larksuite/oapi-sdk-go/v3/core"
 
 	"cligate/internal/chat"
+	"cligate/internal/platform/uplink"
 )
 
 // maxAnswer bounds what is read of one answer that is no file.
@@ -34,8 +35,9 @@ type rest struct {
 	base   string
 	limit  time.Duration
 	log    *slog.Logger
-	// missing is told about a right that the app lacks, with the service's text.
-	missing func(text string)
+	// missing is told that a call at path was refused for want of a scope, with
+	// the service's text.
+	missing func(path, text string)
 }
 
 // call is one request of an API.
@@ -50,13 +52,21 @@ type call struct {
 }
 
 func newRest(cfg Config, log *slog.Logger) *rest {
-	t := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // it is one
-	t.MaxIdleConnsPerHost = 8
-	r := &rest{client: &http.Client{Transport: t}, base: cfg.BaseURL, limit: cfg.CallTimeout, log: log, missing: func(string) {}}
+	r := &rest{client: uplink.NewClient(cfg.Proxy), base: cfg.BaseURL, limit: cfg.CallTimeout, log: log, missing: func(string, string) {}}
+	r.client.CheckRedirect = onlyReads
 	r.sdk = sdk.NewClient(cfg.AppID, cfg.AppSecret, sdk.WithOpenBaseUrl(cfg.BaseURL), sdk.WithEnableTokenCache(false),
 		sdk.WithLogger(quiet{}), sdk.WithSerialization(plainJSON{}), sdk.WithHttpClient(r.client))
 	r.tokens = tokens{app: cfg.AppID, secret: cfg.AppSecret, fetch: r.fetchToken, now: time.Now}
 	return r
+}
+
+// onlyReads lets downloads be sent elsewhere, without the token. What changes
+// something, or carries the secret, goes nowhere else.
+func onlyReads(_ *http.Request, via []*http.Request) error {
+	if via[0].Method != http.MethodGet || len(via) > 3 {
+		return http.ErrUseLastResponse
+	}
+	return nil
 }
 
 // quiet keeps the SDK from writing to standard output.
@@ -144,7 +154,7 @@ func (r *rest) once(ctx context.Context, c call, token string) ([]byte, error) {
 	if err != nil {
 		return nil, unclear(err, written.Load())
 	}
-	return resp.RawBody, r.judge(resp.StatusCode, resp.Header, resp.RawBody)
+	return resp.RawBody, r.judge(c.path, resp.StatusCode, resp.Header, resp.RawBody)
 }
 
 // unclear is the error of a call without an answer: nothing arrived, or nobody
@@ -162,24 +172,33 @@ func unclear(err error, written bool) error {
 	return &chat.Error{Code: code, Detail: detail, Err: err}
 }
 
-// judge is what is wrong with an answer; nil for a success.
-func (r *rest) judge(status int, head http.Header, raw []byte) error {
+// judge is what is wrong with the answer to a call at path; nil for a success.
+func (r *rest) judge(path string, status int, head http.Header, raw []byte) error {
 	var env envelope
 	if err := json.Unmarshal(raw, &env); err != nil {
+		if status == http.StatusTooManyRequests {
+			return (&refused{status: status, code: codeTooOften, msg: "too many requests", reset: resetOf(head)}).obliges()
+		}
 		// A page of somebody on the way. What became of the call is not known.
 		return &chat.Error{Code: chat.Uncertain, Detail: fmt.Sprintf("no answer of the service (HTTP status %d)", status)}
 	}
 	if env.Code == 0 && status < 400 {
 		return nil
 	}
-	no := &refused{status: status, code: env.Code, msg: chat.Clip(env.Msg, 500)}
-	if s, err := strconv.Atoi(head.Get("X-Ogw-Ratelimit-Reset")); err == nil {
-		no.reset = time.Duration(s) * time.Second
-	}
+	no := &refused{status: status, code: env.Code, msg: chat.Clip(env.Msg, 500), reset: resetOf(head)}
 	if duties[no.code].tell {
-		r.missing(no.msg)
+		r.missing(path, no.msg)
 	}
 	return no.obliges()
+}
+
+// resetOf is when the rate is free again, as the service says; 0 = it does not.
+func resetOf(h http.Header) time.Duration {
+	s, err := strconv.Atoi(h.Get("X-Ogw-Ratelimit-Reset"))
+	if err != nil || s < 0 {
+		return 0
+	}
+	return time.Duration(min(s, 3600)) * time.Second
 }
 
 // tokens keeps the tenant_access_token: at most two hours old, fetched by one
@@ -247,8 +266,10 @@ func (r *rest) fetchToken(ctx context.Context, app, secret string) (string, time
 		body: map[string]string{"app_id": app, "app_secret": secret}}, &out)
 	var no *refused
 	switch {
-	case errors.As(err, &no) && no.status < 500 && no.code != codeTooOften:
+	case errors.As(err, &no) && credential(no.code):
 		return "", 0, &chat.Error{Code: chat.Denied, Detail: fmt.Sprintf("the app id or secret is not accepted (code %d)", no.code), Err: no}
+	case no != nil && chat.CodeOf(err) != chat.Wait:
+		return "", 0, &chat.Error{Code: chat.Network, Detail: fmt.Sprintf("no token is given (code %d)", no.code), Err: no}
 	case chat.CodeOf(err) == chat.Uncertain: // asking for a token twice does no harm
 		return "", 0, &chat.Error{Code: chat.Network, Detail: chat.DetailOf(err), Err: err}
 	case err != nil:
@@ -256,7 +277,22 @@ func (r *rest) fetchToken(ctx context.Context, app, secret string) (string, time
 	case out.Token == "":
 		return "", 0, &chat.Error{Code: chat.Network, Detail: "the service gave no token"}
 	}
-	return out.Token, max(time.Duration(out.Expire)*time.Second, 2*early), nil
+	return out.Token, tokenLife(out.Expire), nil
+}
+
+const (
+	shortToken = 2 * early     // the least life that is believed
+	longToken  = 2 * time.Hour // the most that the service gives
+)
+
+// tokenLife is how long a token is used that is said to live for so many
+// seconds: one of which nothing is said, or nonsense, for a while, after which
+// a new one is asked for.
+func tokenLife(seconds int) time.Duration {
+	if seconds > int(longToken/time.Second) {
+		return longToken
+	}
+	return max(time.Duration(seconds)*time.Second, shortToken)
 }
 
 // limited is what is read of a file at most.

@@ -19,6 +19,7 @@ import (
 	larkws "github.com/larksuite/oapi-sdk-go/v3/ws"
 
 	"cligate/internal/chat"
+	"cligate/internal/platform/uplink"
 )
 
 // handler takes one event: it returns when the event is durable. data is what
@@ -33,26 +34,30 @@ type handler func(ctx context.Context, payload []byte) (data []byte, err error)
 type socket struct {
 	cfg    Config
 	log    *slog.Logger
-	link   *link
+	link   *uplink.State
 	handle handler
 	client *http.Client // for the endpoint call
 	dial   *websocket.Dialer
+	// reach reports whether calls are answered; nil = nobody knows.
+	reach func(ctx context.Context) bool
 
 	retry    time.Duration // first pause before a new connection; doubled up to retryMax
 	retryMax time.Duration
+	refused  time.Duration // pause after a refusal that the operator has to end
 	retire   time.Duration // how long a connection is still read after its successor is there
 }
 
-func newSocket(cfg Config, log *slog.Logger, l *link, h handler) *socket {
+// askLimit bounds the call that asks for a connection.
+const askLimit = 15 * time.Second
+
+func newSocket(cfg Config, log *slog.Logger, l *uplink.State, h handler) *socket {
 	return &socket{
-		cfg: cfg, log: log, link: l, handle: h,
-		client: &http.Client{Timeout: 15 * time.Second},
-		dial:   &websocket.Dialer{Proxy: http.ProxyFromEnvironment, HandshakeTimeout: 15 * time.Second},
-		retry:  time.Second, retryMax: time.Minute, retire: 3 * time.Second,
+		cfg: cfg, log: log, link: l, handle: h, client: uplink.NewClient(cfg.Proxy), dial: newDialer(cfg.Proxy),
+		retry: time.Second, retryMax: time.Minute, refused: 5 * time.Minute, retire: 3 * time.Second,
 	}
 }
 
-// fatal is a refusal that only the operator can end.
+// fatal is a refusal of a connection that only the operator can end.
 type fatal struct {
 	code int
 	msg  string
@@ -61,39 +66,63 @@ type fatal struct {
 // Error implements error.
 func (e *fatal) Error() string { return fmt.Sprintf("code %d: %s", e.code, e.msg) }
 
-// crowded reports whether too many programs are connected as this app. That
-// may end without us.
-func (e *fatal) crowded() bool { return e.code == larkws.ExceedConnLimit }
+// Unwrap lets the operator read it.
+func (e *fatal) Unwrap() error { return uplink.Quote(e.Error()) }
+
+// trouble is what e means for the account.
+func (e *fatal) trouble() uplink.Trouble {
+	switch {
+	case e.code == larkws.ExceedConnLimit:
+		return troubleCrowded
+	case credential(e.code):
+		return troubleRejected
+	}
+	return troubleRefused
+}
 
 // run receives until ctx ends. It returns an error only when the service does
 // not accept the app.
 func (s *socket) run(ctx context.Context) error {
-	pause := s.retry
+	defer s.client.CloseIdleConnections()
+	pause, fails := s.retry, 0
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := s.serve(ctx)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // we end
 		}
-		var no *fatal
-		switch {
-		case errors.As(err, &no) && no.crowded():
-			s.link.set(ctx, troubleCrowded, err)
-		case errors.As(err, &no):
-			s.link.set(ctx, troubleRejected, err)
-			return &chat.Error{Code: chat.Denied, Detail: troubleRejected.says(s.cfg.Lang), Err: err}
-		default:
-			s.link.set(ctx, troubleNetwork, err)
-		}
 		if time.Since(began) > s.retryMax {
-			pause = s.retry // it had worked
+			pause, fails = s.retry, 0 // it had worked
 		}
-		if !sleep(ctx, pause/2+rand.N(pause)) { //nolint:gosec // jitter
+		fails++
+		t := s.judge(ctx, err, fails)
+		s.link.Set(ctx, t, err)
+		wait := pause
+		switch t {
+		case troubleRejected:
+			return &chat.Error{Code: chat.Denied, Detail: says(s.cfg.Lang, t), Err: err}
+		case troubleRefused:
+			wait = s.refused
+		}
+		if !sleep(ctx, wait/2+rand.N(wait)) { //nolint:gosec // jitter
 			return nil
 		}
 		pause = min(2*pause, s.retryMax)
 	}
 	return nil
+}
+
+// judge says what the end of a connection means, or the fails-th failure to
+// make one.
+func (s *socket) judge(ctx context.Context, err error, fails int) uplink.Trouble {
+	var no *fatal
+	switch {
+	case errors.As(err, &no):
+		return no.trouble()
+	case fails == 1, s.reach != nil && s.reach(ctx):
+		return troubleCut
+	}
+	return troubleNetwork
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -120,7 +149,7 @@ func (s *socket) serve(ctx context.Context) error {
 		return err
 	}
 	wg.Go(func() { cur.run(ctx) })
-	s.link.set(ctx, troubleNone, nil)
+	s.link.Set(ctx, troubleNone, nil)
 	for {
 		renew := time.NewTimer(cur.quiet(s.cfg.Silence))
 		select {
@@ -161,6 +190,8 @@ type endpoint struct {
 
 // ask gets the address of a connection: it holds a ticket that is good once.
 func (s *socket) ask(ctx context.Context) (endpoint, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
 	body, err := json.Marshal(map[string]string{"AppID": s.cfg.AppID, "AppSecret": s.cfg.AppSecret})
 	if err != nil {
 		return endpoint{}, fmt.Errorf("encode: %w", err)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/gorilla/websocket"
 	larkws "github.com/larksuite/oapi-sdk-go/v3/ws"
+
+	"cligate/internal/platform/uplink"
 )
 
 // backlog is how many events may wait to be stored before reading pauses.
@@ -18,7 +20,7 @@ const backlog = 256
 // stream is one long connection that is open.
 type stream struct {
 	log     *slog.Logger
-	link    *link
+	link    *uplink.State
 	handle  handler
 	ws      *websocket.Conn
 	every   time.Duration // between two pings
@@ -91,7 +93,7 @@ func (s *stream) read() error {
 			s.log.Debug("frame not understood", "bytes", len(raw))
 			continue
 		}
-		s.link.alive()
+		s.link.Alive()
 		if f.control() || f.header(larkws.HeaderType) != string(larkws.MessageTypeEvent) {
 			continue // a pong, and what we did not ask for
 		}

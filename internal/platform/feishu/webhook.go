@@ -8,14 +8,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	larkevent "github.com/larksuite/oapi-sdk-go/v3/event"
+
+	"cligate/internal/platform/uplink"
 )
 
 const (
@@ -27,39 +29,65 @@ const (
 // before is judged here: the SDK looks at the verification token of the
 // challenge only, never at the age of a post, and panics on a wrong key.
 type hook struct {
-	key    string // Encrypt Key
-	token  string // Verification Token; empty = not compared
-	handle handler
-	log    *slog.Logger
-	now    func() time.Time
-	seen   nonces
+	key   string // Encrypt Key
+	token string // Verification Token; empty = not compared
+	log   *slog.Logger
+	link  *uplink.State
+	now   func() time.Time
+	seen  nonces
+
+	strangers uplink.Strangers
+
+	busy   sync.RWMutex // read-held while a post is taken
+	handle handler      // nil while the account does not run
+	opened atomic.Bool  // a post was the service's own
 }
 
-func newHook(cfg Config, log *slog.Logger, h handler) *hook {
-	return &hook{key: cfg.EncryptKey, token: cfg.VerificationToken, handle: h, log: log, now: time.Now,
+func newHook(cfg Config, log *slog.Logger, l *uplink.State) *hook {
+	return &hook{key: cfg.EncryptKey, token: cfg.VerificationToken, log: log, link: l, now: time.Now,
 		seen: nonces{at: map[string]time.Time{}}}
+}
+
+// run takes posts until ctx ends. Before and after, they are refused, and come
+// again. The address is bound by whoever opened the listener (Adapter.Webhook).
+func (h *hook) run(ctx context.Context, handle handler) {
+	h.take(handle)
+	h.link.Set(ctx, troubleNone, nil)
+	<-ctx.Done()
+	h.take(nil) // returns when no post is being taken any more
+}
+
+func (h *hook) take(handle handler) {
+	h.busy.Lock()
+	defer h.busy.Unlock()
+	h.handle = handle
 }
 
 // errForged is a post that is not the service's, whatever is wrong with it: who
 // forges is told nothing.
 var errForged = errors.New("not from the service")
 
+// Posts that are the service's own, perhaps, with other settings than ours.
+var (
+	errPlain = fmt.Errorf("%w: it is not encrypted", errForged)
+	errKey   = fmt.Errorf("%w: it is encrypted with another key", errForged)
+	errToken = fmt.Errorf("%w: it has another verification token", errForged)
+)
+
 // ServeHTTP implements http.Handler. 200 means that the event is durable; after
 // anything else the service posts it again.
 func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		http.Error(w, "post only", http.StatusMethodNotAllowed)
+	if !uplink.Posted(w, r) {
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxEvent))
-	if err != nil {
-		http.Error(w, "too long, or not whole", http.StatusBadRequest)
+	body, whole := uplink.Body(w, r, maxEvent)
+	if !whole {
 		return
 	}
 	event, challenge, err := h.open(r.Header, body)
 	if err != nil {
-		h.log.WarnContext(r.Context(), "post refused", "err", err)
+		h.strangers.Note(r, h.log, err.Error())
+		h.doubt(r.Context(), err)
 		http.Error(w, "refused", http.StatusForbidden)
 		return
 	}
@@ -67,6 +95,14 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(w, map[string]string{"challenge": challenge})
 		return
 	}
+	h.busy.RLock()
+	defer h.busy.RUnlock()
+	if h.handle == nil {
+		h.seen.forget(r.Header.Get(larkevent.EventRequestNonce)) // it comes again
+		http.Error(w, "not now", http.StatusServiceUnavailable)
+		return
+	}
+	h.opened.Store(true)
 	// What is accepted is stored, also when the service hangs up meanwhile.
 	data, err := h.handle(context.WithoutCancel(r.Context()), event)
 	if err != nil {
@@ -80,6 +116,20 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	reply(w, json.RawMessage(data))
 }
 
+// doubt notes a post in the service's form that cannot be opened while none ever
+// could: then it is more likely that a setting is wrong than that somebody else
+// posts.
+func (h *hook) doubt(ctx context.Context, err error) {
+	if !errors.Is(err, errPlain) && !errors.Is(err, errKey) && !errors.Is(err, errToken) {
+		return
+	}
+	h.busy.RLock()
+	defer h.busy.RUnlock()
+	if h.handle != nil && !h.opened.Load() {
+		h.link.Set(ctx, troubleSealed, errors.Join(err, uplink.Quote(err.Error())))
+	}
+}
+
 func reply(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	_ = json.NewEncoder(w).Encode(body) // who asked may be gone
@@ -91,13 +141,19 @@ func reply(w http.ResponseWriter, body any) {
 func (h *hook) open(head http.Header, body []byte) (event []byte, challenge string, err error) {
 	var sealed struct {
 		Encrypt string `json:"encrypt"`
+		Schema  string `json:"schema"`
+		Type    string `json:"type"`
 	}
-	if err := json.Unmarshal(body, &sealed); err != nil || sealed.Encrypt == "" {
-		return nil, "", fmt.Errorf("%w: it is not encrypted", errForged)
+	switch err := json.Unmarshal(body, &sealed); {
+	case err == nil && sealed.Encrypt != "":
+	case err == nil && sealed.Schema+sealed.Type != "":
+		return nil, "", errPlain
+	default:
+		return nil, "", fmt.Errorf("%w: it is no event", errForged)
 	}
 	plain, err := unseal(sealed.Encrypt, h.key)
 	if err != nil {
-		return nil, "", fmt.Errorf("%w: it cannot be decrypted", errForged)
+		return nil, "", errKey
 	}
 	var what struct {
 		Type      string `json:"type"`
@@ -108,16 +164,16 @@ func (h *hook) open(head http.Header, body []byte) (event []byte, challenge stri
 		} `json:"header"`
 	}
 	if err := json.Unmarshal(plain, &what); err != nil {
-		return nil, "", fmt.Errorf("%w: it cannot be decrypted", errForged)
+		return nil, "", errKey
 	}
 	if what.Type == string(larkevent.ReqTypeChallenge) {
 		if !h.knows(what.Token) {
-			return nil, "", fmt.Errorf("%w: another verification token", errForged)
+			return nil, "", errToken
 		}
 		return nil, what.Challenge, nil
 	}
 	if !h.knows(what.Header.Token) {
-		return nil, "", fmt.Errorf("%w: another verification token", errForged)
+		return nil, "", errToken
 	}
 	if err := h.signed(head, body); err != nil {
 		return nil, "", err

@@ -71,8 +71,8 @@ func (e *ear) count() int {
 func listen(t *testing.T, s *sim.Server, e *ear, change func(*socket)) (*socket, <-chan error) {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
-	cfg := Config{Account: "feishu", AppID: appID, AppSecret: secret, BaseURL: s.URL, Lang: "en", PingEvery: 100 * time.Millisecond}.withDefaults()
-	k := newSocket(cfg, log, &link{log: log, lang: "en", now: time.Now, state: troubleStarting}, e.take)
+	cfg := Config{Account: "feishu", AppID: appID, AppSecret: secret, BaseURL: s.URL, Lang: "en", PingEvery: 10 * time.Second}.withDefaults()
+	k := newSocket(cfg, log, newLink("en", nil, log), e.take)
 	k.retry, k.retryMax, k.retire = 10*time.Millisecond, 50*time.Millisecond, 10*time.Millisecond
 	if change != nil {
 		change(k)
@@ -154,6 +154,7 @@ func TestADeadConnectionIsReplaced(t *testing.T) {
 			s, e := service(t), &ear{}
 			s.Ladder(100*time.Millisecond, slices.Repeat([]time.Duration{50 * time.Millisecond}, 300)...) // until it is received
 			listen(t, s, e, func(k *socket) {
+				k.cfg.PingEvery = 100 * time.Millisecond
 				if mood == sim.Deafened {
 					k.cfg.Silence = 300 * time.Millisecond
 				}
@@ -176,12 +177,12 @@ func TestAConnectionThatIsCutIsMadeAgain(t *testing.T) {
 	s.EndpointFails(appID, 1, "system busy")
 	s.Disconnect(appID)
 	connected(t, s, 0)
-	if !s.Wait(patience, func() bool { return !k.link.health().Connected }) {
+	if !s.Wait(patience, func() bool { return !k.link.Health().Connected }) {
 		t.Error("said to be connected")
 	}
 	s.EndpointFails(appID, 0, "")
 	connected(t, s, 1)
-	if !s.Wait(patience, func() bool { return k.link.health().Connected }) {
+	if !s.Wait(patience, func() bool { return k.link.Health().Connected }) {
 		t.Error("said to be cut off")
 	}
 }
@@ -193,7 +194,7 @@ func TestAnAppThatIsNotAcceptedIsNamedAndTooManyConnectionsAreWaitedFor(t *testi
 	var mu sync.Mutex
 	s.HandshakeFails(appID, 514, 1000040350)
 	_, out := listen(t, s, e, func(k *socket) {
-		k.link.alarm = func(d string, _ bool) { mu.Lock(); defer mu.Unlock(); told = append(told, d) }
+		k.link = newLink("en", func(d string, _ bool) { mu.Lock(); defer mu.Unlock(); told = append(told, d) }, k.log)
 	})
 	if !s.Wait(patience, func() bool {
 		mu.Lock()
@@ -276,6 +277,7 @@ func TestWhatEachAnswerObligesTo(t *testing.T) {
 		after time.Duration
 	}{
 		"a rate":            {sim.Fault{Kind: sim.Refuse, Status: 429, Code: 99991400, Text: "limit", Reset: 7}, chat.Wait, 7 * time.Second},
+		"a rate, as a page": {sim.Fault{Kind: sim.BadPage, Status: 429}, chat.Wait, time.Second},
 		"a chat's rate":     {sim.Fault{Kind: sim.Refuse, Code: 230020, Text: "limit"}, chat.Wait, time.Second},
 		"not a member":      {sim.Fault{Kind: sim.Refuse, Code: 230002, Text: "out"}, chat.Park, 0},
 		"a bad card":        {sim.Fault{Kind: sim.Refuse, Code: 230099, Text: "ext=ErrCode: 11310; ErrMsg: x;"}, chat.Degrade, 0},
@@ -314,20 +316,22 @@ func TestAMissingScopeNamesThePageThatGrantsIt(t *testing.T) {
 	s := service(t)
 	r := client(t, s)
 	var told string
-	r.missing = func(text string) { told = text }
+	r.missing = func(_, text string) { told = text }
 	s.Withdraw(appID, "im:message", "im:message:send_as_bot")
 	if err := r.do(t.Context(), say("x"), nil); chat.CodeOf(err) != chat.GiveUp || !strings.Contains(told, "https://open.feishu.cn/app/"+appID) {
 		t.Errorf("%v, told %q", err, told)
 	}
 }
 
-func posts(t *testing.T, s *sim.Server, e *ear) *hook {
+func posts(t *testing.T, s *sim.Server, e *ear) (*hook, string) {
 	t.Helper()
-	h := newHook(Config{EncryptKey: "encrypt-key", VerificationToken: "verify"}, slog.New(slog.DiscardHandler), e.take)
+	log := slog.New(slog.DiscardHandler)
+	h := newHook(Config{EncryptKey: "encrypt-key", VerificationToken: "verify"}, log, newLink("en", nil, log))
+	h.take(e.take)
 	srv := httptest.NewServer(h)
 	t.Cleanup(srv.Close)
 	s.SetWebhook(appID, srv.URL, "encrypt-key", "verify")
-	return h
+	return h, srv.URL
 }
 
 func TestOnlyTheServicesOwnPostsAreTaken(t *testing.T) {

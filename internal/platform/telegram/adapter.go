@@ -67,7 +67,7 @@ func Open(cfg Config, log *slog.Logger) (*Adapter, error) {
 	}
 	log = log.With("platform", Name, "account", cfg.Account)
 	w := newWire(cfg)
-	l := &link{log: log, alarm: cfg.Alarm, now: time.Now, state: troubleStarting, lang: cfg.Lang}
+	l := newLink(cfg, log)
 	c := &calm{ends: map[string]time.Time{}}
 	a := &Adapter{log: log, wire: w, link: l, form: &form{log: log, rich: cfg.Rich}, unpaced: cfg.Unpaced}
 	a.upload = maxCloud
@@ -133,7 +133,7 @@ func (a *Adapter) hello(ctx context.Context) (user, error) {
 		case t == troubleNone:
 			continue
 		}
-		a.link.set(ctx, t, err)
+		a.link.Set(ctx, t, err)
 		if t == troubleRejected {
 			return user{}, a.link.rejected(err)
 		}
@@ -195,7 +195,7 @@ func (a *Adapter) Fetch(ctx context.Context, f chat.FileRef, w io.Writer) error 
 }
 
 // Health implements platform.Healther.
-func (a *Adapter) Health() platform.Health { return a.link.health() }
+func (a *Adapter) Health() platform.Health { return a.link.Health() }
 
 // Traits implements platform.Adapter. The service publishes no exact rates;
 // these keep below one message a second in a chat, twenty a minute in a group

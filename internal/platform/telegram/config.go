@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"cligate/internal/platform"
+	"cligate/internal/platform/uplink"
 )
 
 // DefaultAPIURL is Telegram's own Bot API server.
@@ -72,10 +73,10 @@ func (c Config) Validate() error {
 	if !tokenShape.MatchString(c.Token) {
 		errs = append(errs, errors.New("token: not of the form 123456:ABC-DEF as BotFather gives it"))
 	}
-	if err := checkURL(c.APIURL, "http", "https"); err != nil {
+	if err := uplink.CheckURL(c.APIURL, "http", "https"); err != nil {
 		errs = append(errs, fmt.Errorf("api_url: %w", err))
 	}
-	if err := checkURL(c.Proxy, "http", "https", "socks5", "socks5h"); err != nil {
+	if err := uplink.CheckURL(c.Proxy, uplink.ProxySchemes()...); err != nil {
 		errs = append(errs, fmt.Errorf("proxy: %w", err))
 	}
 	if c.PollTimeout < 0 || c.PollTimeout > maxPoll {
@@ -115,24 +116,6 @@ func (w Webhook) problems(api string) []error {
 		errs = append(errs, errors.New("webhook_secret: needed, 1 to 256 of A-Z a-z 0-9 _ -; without it anybody could speak as Telegram"))
 	}
 	return errs
-}
-
-// checkURL accepts an empty string. It does not repeat the URL, which may hold
-// a password.
-func checkURL(s string, schemes ...string) error {
-	if s == "" {
-		return nil
-	}
-	u, err := url.Parse(s)
-	if err != nil {
-		return errors.New("not a URL")
-	}
-	for _, scheme := range schemes {
-		if u.Scheme == scheme && u.Host != "" && u.RawQuery == "" && u.Fragment == "" {
-			return nil
-		}
-	}
-	return fmt.Errorf("not a plain URL with one of the schemes %s", strings.Join(schemes, ", "))
 }
 
 func (c Config) withDefaults() Config {

@@ -1,147 +1,72 @@
 package telegram
 
 import (
-	"context"
 	"log/slog"
 	"sync"
-	"time"
 
 	"cligate/internal/chat"
 	"cligate/internal/i18n"
-	"cligate/internal/platform"
+	"cligate/internal/platform/uplink"
 )
 
-// trouble is why the account does not receive. The empty one means that all is
-// well.
-type trouble string
-
+// Why the account does not receive.
 const (
-	troubleNone        trouble = ""
-	troubleStarting    trouble = "starting"
-	troubleNetwork     trouble = "network"
-	troubleForeign     trouble = "foreign" // somebody else's page instead of an answer
-	troubleServer      trouble = "server"
-	troubleBusy        trouble = "busy"     // told to wait
-	troublePoller      trouble = "poller"   // a second program polls
-	troubleWebhook     trouble = "webhook"  // a webhook takes the updates
-	troubleRejected    trouble = "rejected" // the token is not accepted
-	troubleStorage     trouble = "storage"  // what arrives cannot be stored
-	troubleUnreadable  trouble = "unreadable"
-	troubleTaken       trouble = "taken"       // another program has set a webhook of its own
-	troubleUndelivered trouble = "undelivered" // the service cannot reach our webhook
+	troubleNone        = uplink.None
+	troubleNetwork     = uplink.Network
+	troubleRejected    = uplink.Rejected // the token is not accepted
+	troubleStorage     = uplink.Storage
+	troubleForeign     = uplink.Trouble("foreign") // somebody else's page instead of an answer
+	troubleServer      = uplink.Trouble("server")
+	troubleBusy        = uplink.Trouble("busy")    // told to wait
+	troublePoller      = uplink.Trouble("poller")  // a second program polls
+	troubleWebhook     = uplink.Trouble("webhook") // a webhook takes the updates
+	troubleUnreadable  = uplink.Trouble("unreadable")
+	troubleTaken       = uplink.Trouble("taken")       // another program has set a webhook of its own
+	troubleUndelivered = uplink.Trouble("undelivered") // the service cannot reach our webhook
 )
 
-// says puts t into words for the operator, in the operator's language.
-func (t trouble) says(lang string) string {
+// says puts t into words for the operator.
+func says(lang string, t uplink.Trouble) string {
 	if t == troubleNone {
 		return i18n.T(lang, "telegram.receiving")
 	}
 	return i18n.T(lang, "telegram."+string(t))
 }
 
-// tells reports whether t is what only the operator can end, so that it is said
-// aloud, and whether the bot can still speak meanwhile.
-func (t trouble) tells() (aloud, speaks bool) {
+// tone is how the operator is told of t.
+func tone(t uplink.Trouble) uplink.Tone {
 	switch t {
 	case troublePoller, troubleWebhook, troubleTaken, troubleUndelivered:
-		return true, true
+		return uplink.Tone{Aloud: true, Speaks: true}
 	case troubleRejected:
-		return true, false
-	case troubleNone, troubleStarting, troubleNetwork, troubleForeign, troubleServer, troubleBusy, troubleStorage, troubleUnreadable:
+		return uplink.Tone{Aloud: true}
+	default:
+		return uplink.Tone{}
 	}
-	return false, false
 }
 
-// link knows how the connection is. Each change is logged once.
+// link knows how the connection is, and what the service says about the bot.
 type link struct {
-	log   *slog.Logger
-	lang  string // of the operator
-	alarm func(detail string, speaks bool)
-	now   func() time.Time
+	*uplink.State
+	lang string // of the operator
 
-	mu     sync.Mutex
-	state  trouble
-	since  time.Time
-	lastOK time.Time
-	cause  string // what the service says of an undelivered update
-	told   map[trouble]time.Time
-	name   string // of the bot, once it is known
+	mu   sync.Mutex
+	name string // of the bot, once it is known
 	// readAll says that the bot's privacy mode is off.
 	readAll bool
 }
 
-// set changes the state. err is the cause, logged with the change.
-func (l *link) set(ctx context.Context, t trouble, err error) {
-	l.mu.Lock()
-	before, since := l.state, l.since
-	if t == troubleNone || t == troubleStorage {
-		l.lastOK = l.now()
-	}
-	if t == before {
-		l.mu.Unlock()
-		return
-	}
-	l.state, l.since, l.cause = t, l.now(), ""
-	if t == troubleUndelivered && err != nil {
-		l.cause = err.Error()
-	}
-	detail := l.detail()
-	l.mu.Unlock()
-
-	switch {
-	case t == troubleNone && before == troubleStarting:
-		l.log.InfoContext(ctx, "receiving")
-	case t == troubleNone:
-		l.log.InfoContext(ctx, "receiving again", "after", l.now().Sub(since).Round(time.Second), "trouble", string(before))
-	default:
-		l.log.WarnContext(ctx, "not receiving", "trouble", string(t), "detail", detail, "err", err)
-	}
-	if aloud, speaks := t.tells(); aloud && l.alarm != nil && l.untold(t) {
-		l.alarm(detail, speaks)
-	}
-}
-
-// tellAgain is the least time between two words to the operator about the same
-// trouble. A second program that takes turns with us would make it many.
-const tellAgain = time.Hour
-
-// untold reports whether the operator was not told of t lately, and notes that
-// it is told now.
-func (l *link) untold(t trouble) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if last, ok := l.told[t]; ok && l.now().Sub(last) < tellAgain {
-		return false
-	}
-	if l.told == nil {
-		l.told = map[trouble]time.Time{}
-	}
-	l.told[t] = l.now()
-	return true
-}
-
-// detail is the state in words. The lock is held.
-func (l *link) detail() string {
-	s := l.state.says(l.lang)
-	if l.cause != "" {
-		s = i18n.T(l.lang, "telegram.because", "trouble", s, "text", l.cause)
-	}
-	return s
+func newLink(cfg Config, log *slog.Logger) *link {
+	return &link{lang: cfg.Lang, State: uplink.NewState(uplink.Voice{
+		Lang: cfg.Lang, Tone: tone, Tell: cfg.Alarm, Says: func(t uplink.Trouble) string { return says(cfg.Lang, t) },
+	}, log)}
 }
 
 // unproven reports whether it is open if the connection works. A second poller
 // shows in long polls only, so that trouble is left to them.
 func (l *link) unproven() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.state != troubleNone && l.state != troublePoller && l.state != troubleWebhook
-}
-
-func (l *link) health() platform.Health {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	h := platform.Health{Connected: l.state == troubleNone, Detail: l.detail(), LastOK: l.lastOK}
-	return h
+	t := l.Trouble()
+	return t != troubleNone && t != troublePoller && t != troubleWebhook
 }
 
 // called notes who the bot is.
@@ -166,5 +91,5 @@ func (l *link) bot() string {
 
 // rejected is the error of a token that is not accepted.
 func (l *link) rejected(err error) error {
-	return &chat.Error{Code: chat.Denied, Detail: troubleRejected.says(l.lang), Err: err}
+	return &chat.Error{Code: chat.Denied, Detail: says(l.lang, troubleRejected), Err: err}
 }

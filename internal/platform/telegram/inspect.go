@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
+
+	"cligate/internal/platform/uplink"
 )
 
 // Finding is one thing that Inspect looked at.
@@ -49,7 +50,7 @@ func (a *Adapter) Inspect(ctx context.Context, q Inquiry) []Finding {
 	i := &inspection{Adapter: a}
 	me, err := a.wire.me(ctx)
 	if err != nil {
-		i.bad("", diagnose(err).says(a.link.lang)+" ("+err.Error()+")")
+		i.bad("", says(a.link.lang, diagnose(err))+" ("+err.Error()+")")
 		return i.found
 	}
 	i.good("", fmt.Sprintf("@%s is reachable %s", me.Username, a.wire.way()))
@@ -81,15 +82,9 @@ func (i *inspection) bad(name, detail string) {
 
 // way says how the server is reached, without what may be secret.
 func (w *wire) way() string {
-	host := func(s string) string {
-		if u, err := url.Parse(s); err == nil {
-			return u.Scheme + "://" + u.Host
-		}
-		return ""
-	}
-	s := "at " + host(w.base)
+	s := "at " + uplink.Host(w.base)
 	if w.proxy != "" {
-		s += " through " + host(w.proxy)
+		s += " through " + uplink.Host(w.proxy)
 	}
 	return s
 }
@@ -197,7 +192,7 @@ func (i *inspection) delivery(ctx context.Context, alone bool) (free bool) {
 	waits := fmt.Sprintf("%d updates wait", h.Pending)
 	if i.hook == nil {
 		if h.URL != "" {
-			i.bad("delivery", troubleWebhook.says(i.link.lang)+" ("+waits+")")
+			i.bad("delivery", says(i.link.lang, troubleWebhook)+" ("+waits+")")
 			return false
 		}
 		i.good("delivery", "updates are fetched (long polling), no webhook is set; "+waits)
@@ -209,9 +204,9 @@ func (i *inspection) delivery(ctx context.Context, alone bool) (free bool) {
 	case h.URL == "":
 		i.bad("delivery", "the webhook is not set; does another program poll with this token?")
 	case h.URL != i.hook.cfg.URL:
-		i.bad("delivery", troubleTaken.says(i.link.lang))
+		i.bad("delivery", says(i.link.lang, troubleTaken))
 	case h.Pending > 0 && h.ErrorDate > 0 && !alone:
-		i.bad("delivery", fmt.Sprintf("%s: %s (%s; %s)", troubleUndelivered.says(i.link.lang), h.Error, time.Unix(h.ErrorDate, 0).UTC().Format(time.RFC3339), waits))
+		i.bad("delivery", fmt.Sprintf("%s: %s (%s; %s)", says(i.link.lang, troubleUndelivered), h.Error, time.Unix(h.ErrorDate, 0).UTC().Format(time.RFC3339), waits))
 	default:
 		i.good("delivery", fmt.Sprintf("Telegram delivers to %s, received at %s; %s", i.wire.redact(h.URL), i.hook.cfg.Addr, waits))
 	}
@@ -230,7 +225,7 @@ func (i *inspection) poller(ctx context.Context) {
 	var r *refusal
 	switch {
 	case errors.As(err, &r) && r.Status == http.StatusConflict:
-		i.bad("second program", troublePoller.says(i.link.lang))
+		i.bad("second program", says(i.link.lang, troublePoller))
 	case err != nil:
 		i.unasked("second program", err)
 	default:

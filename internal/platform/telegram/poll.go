@@ -13,6 +13,7 @@ import (
 
 	"cligate/internal/chat"
 	"cligate/internal/platform"
+	"cligate/internal/platform/uplink"
 )
 
 // Times of the poll loop.
@@ -85,7 +86,7 @@ func (p *poller) start(ctx context.Context, in platform.Inbound) int64 {
 			}
 			return n
 		}
-		p.link.set(ctx, troubleStorage, err)
+		p.link.Set(ctx, troubleStorage, err)
 		if !sleep(ctx, b.next()) {
 			return 0
 		}
@@ -118,13 +119,13 @@ func (p *poller) failed(ctx context.Context, err error, b *backoff) (pause time.
 	case ctx.Err() != nil, t == troubleNone:
 		return 0, nil //nolint:nilerr // likewise
 	case t == troubleRejected:
-		p.link.set(ctx, t, err)
+		p.link.Set(ctx, t, err)
 		return 0, p.link.rejected(err)
 	}
 	if t == troubleWebhook && p.unhook(ctx) {
 		return 0, nil
 	}
-	p.link.set(ctx, t, err)
+	p.link.Set(ctx, t, err)
 	pause = b.next()
 	var r *refusal
 	if errors.As(err, &r) {
@@ -166,7 +167,7 @@ const secondAsk = 2 * time.Second
 // verdict says what an error of the service means. One refusal of the token may
 // be a hiccup of the service; two are an answer. It returns what was said last:
 // nil, when the token is accepted after all.
-func (w *wire) verdict(ctx context.Context, err error) (trouble, error) {
+func (w *wire) verdict(ctx context.Context, err error) (uplink.Trouble, error) {
 	t := diagnose(err)
 	if t != troubleRejected {
 		return t, err
@@ -179,7 +180,7 @@ func (w *wire) verdict(ctx context.Context, err error) (trouble, error) {
 }
 
 // diagnose says what a failed poll means.
-func diagnose(err error) trouble {
+func diagnose(err error) uplink.Trouble {
 	if err == nil {
 		return troubleNone
 	}
@@ -214,10 +215,10 @@ func (p *poller) take(ctx context.Context, d decoder, in platform.Inbound, raws 
 	}
 	switch {
 	case next == offset && len(s.Messages) == 0 && len(raws) > 0:
-		p.link.set(ctx, troubleUnreadable, nil)
+		p.link.Set(ctx, troubleUnreadable, nil)
 		return offset
 	case len(raws) == 0:
-		p.link.set(ctx, troubleNone, nil)
+		p.link.Set(ctx, troubleNone, nil)
 		return offset
 	}
 	s.Cursor = strconv.FormatInt(next, 10)
@@ -236,13 +237,13 @@ func (p *poller) hand(ctx context.Context, in platform.Inbound, b platform.Batch
 	for {
 		acks, err := in.Receive(ctx, b)
 		if err == nil {
-			p.link.set(ctx, troubleNone, nil)
+			p.link.Set(ctx, troubleNone, nil)
 			return acks, true
 		}
 		if ctx.Err() != nil {
 			return nil, false
 		}
-		p.link.set(ctx, troubleStorage, err)
+		p.link.Set(ctx, troubleStorage, err)
 		if !sleep(ctx, wait.next()) {
 			return nil, false
 		}

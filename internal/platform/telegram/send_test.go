@@ -24,6 +24,14 @@ const (
 // strict starts a strict Bot API server with some chats and an adapter for it.
 func strict(t *testing.T, cfg Config) (*Adapter, *fakebot.Server, *logged) {
 	t.Helper()
+	srv := strictServer(t)
+	cfg.APIURL = srv.URL
+	a, log := open(t, cfg)
+	return a, srv, log
+}
+
+func strictServer(t *testing.T) *fakebot.Server {
+	t.Helper()
 	srv, err := fakebot.New()
 	if err != nil {
 		t.Fatal(err)
@@ -36,9 +44,7 @@ func strict(t *testing.T, cfg Config) (*Adapter, *fakebot.Server, *logged) {
 	srv.AddChat(oldOne, fakebot.Group, "Old")
 	srv.AddChat(forum, fakebot.Supergroup, "Forum")
 	srv.AddTopic(forum, 77)
-	cfg.APIURL = srv.URL
-	a, log := open(t, cfg)
-	return a, srv, log
+	return srv
 }
 
 func placeOf(chatID int64, thread string) chat.Place {

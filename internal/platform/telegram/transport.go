@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -20,6 +19,7 @@ import (
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
 
 	"cligate/internal/chat"
+	"cligate/internal/platform/uplink"
 )
 
 // maxAnswer bounds what is read of one answer. A full batch of updates is far
@@ -67,49 +67,18 @@ func newWire(cfg Config) *wire {
 	// The library fills the address in with Sprintf.
 	bot.SetAPIEndpoint(strings.ReplaceAll(cfg.APIURL, "%", "%%") + "/bot%s/%s")
 	hidden := []string{cfg.Token, "[token]", url.QueryEscape(cfg.Token), "[token]"}
-	if u, err := url.Parse(cfg.Proxy); err == nil && u.User != nil {
-		if pw, ok := u.User.Password(); ok && pw != "" {
-			hidden = append(hidden, pw, "[password]", url.QueryEscape(pw), "[password]")
-		}
-	}
+	hidden = append(hidden, uplink.Hidden(cfg.Proxy)...)
 	if s := cfg.Webhook.Secret; s != "" {
 		hidden = append(hidden, s, "[secret]")
 	}
 	return &wire{
 		bot:    bot,
-		client: newClient(cfg),
+		client: uplink.NewClient(cfg.Proxy),
 		base:   cfg.APIURL,
 		token:  cfg.Token,
 		hide:   strings.NewReplacer(hidden...),
 		limit:  cfg.SendTimeout,
 		proxy:  cfg.Proxy,
-	}
-}
-
-// newClient makes the HTTP client. It speaks HTTP/1.1 only: there a call that
-// runs into its time limit takes its dead connection with it, while HTTP/2
-// would put the next call onto the same half-open one.
-func newClient(cfg Config) *http.Client {
-	proxy := http.ProxyFromEnvironment
-	if cfg.Proxy != "" {
-		if u, err := url.Parse(cfg.Proxy); err == nil {
-			proxy = http.ProxyURL(u)
-		}
-	}
-	var only1 http.Protocols
-	only1.SetHTTP1(true)
-	return &http.Client{
-		// A redirect would carry the token elsewhere.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport: &http.Transport{
-			Proxy:                  proxy,
-			DialContext:            (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}).DialContext,
-			TLSHandshakeTimeout:    10 * time.Second,
-			MaxIdleConnsPerHost:    16,
-			IdleConnTimeout:        50 * time.Second,
-			MaxResponseHeaderBytes: 64 << 10,
-			Protocols:              &only1,
-		},
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"cligate/internal/platform"
+	"cligate/internal/platform/uplink"
 )
 
 const (
@@ -29,9 +29,6 @@ const (
 	// hookLook is the time between two looks at what the service says about
 	// its deliveries.
 	hookLook = 30 * time.Second
-	// hookQuiet is the least time between two log lines about callers without
-	// the secret: anybody can knock.
-	hookQuiet = time.Minute
 )
 
 // Webhook is how Telegram delivers updates. The zero one means that they are
@@ -91,10 +88,10 @@ type hook struct {
 	intake *intake
 	turn   chan struct{} // holds a token while an update is taken
 
-	mu     sync.Mutex
-	live   *hookLife // nil while the account does not run
-	warned time.Time
-	turned int // callers without the secret since warned
+	strangers uplink.Strangers
+
+	mu   sync.Mutex
+	live *hookLife // nil while the account does not run
 }
 
 // hookLife is one run of the account.
@@ -135,7 +132,7 @@ func (h *hook) run(ctx context.Context, me user, in platform.Inbound) error {
 		default:
 			err = last
 		}
-		h.link.set(ctx, t, err)
+		h.link.Set(ctx, t, err)
 		if t == troubleRejected {
 			return h.link.rejected(err)
 		}
@@ -161,7 +158,7 @@ func (h *hook) note(ctx context.Context, in platform.Inbound) bool {
 		if ctx.Err() != nil {
 			return false
 		}
-		h.link.set(ctx, troubleStorage, err)
+		h.link.Set(ctx, troubleStorage, err)
 		if !sleep(ctx, b.next()) {
 			return false
 		}
@@ -185,7 +182,7 @@ func (h *hook) look(ctx context.Context, seen *watched) error {
 	}
 	if i.URL != "" && i.URL != seen.url && seen.set {
 		// Somebody took the bot over. To take it back would be a war.
-		h.link.set(ctx, troubleTaken, nil)
+		h.link.Set(ctx, troubleTaken, nil)
 		return nil
 	}
 	if !seen.set || i.URL == "" {
@@ -200,15 +197,15 @@ func (h *hook) look(ctx context.Context, seen *watched) error {
 		if again {
 			h.log.WarnContext(ctx, "the webhook was gone and is set again; does another program poll with this token?")
 		}
-		h.link.set(ctx, troubleNone, nil)
+		h.link.Set(ctx, troubleNone, nil)
 		return nil
 	}
 	taken := h.taken()
 	switch {
 	case i.Pending == 0:
-		h.link.set(ctx, troubleNone, nil)
+		h.link.Set(ctx, troubleNone, nil)
 	case i.ErrorDate != seen.error && taken == seen.taken:
-		h.link.set(ctx, troubleUndelivered, errors.New(i.Error))
+		h.link.Set(ctx, troubleUndelivered, uplink.Quote(i.Error))
 	}
 	seen.error, seen.taken = i.ErrorDate, taken
 	return nil
@@ -255,23 +252,16 @@ func (h *hook) taken() int {
 
 // ServeHTTP implements http.Handler.
 func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodPost {
-		w.Header().Set("Allow", http.MethodPost)
-		w.WriteHeader(http.StatusMethodNotAllowed)
+	if !uplink.Posted(w, r) {
 		return
 	}
 	if !h.knows(r) {
-		h.stranger(r)
+		h.strangers.Note(r, h.log, "no secret, or a wrong one")
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, hookBody))
-	if err != nil {
-		status := http.StatusBadRequest
-		if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
-			status = http.StatusRequestEntityTooLarge
-		}
-		w.WriteHeader(status)
+	body, whole := uplink.Body(w, r, hookBody)
+	if !whole {
 		return
 	}
 	if err := h.take(r.Context(), body); err != nil {
@@ -285,18 +275,6 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *hook) knows(r *http.Request) bool {
 	got, want := sha256.Sum256([]byte(r.Header.Get(hookHeader))), sha256.Sum256([]byte(h.cfg.Secret))
 	return subtle.ConstantTimeCompare(got[:], want[:]) == 1 && len(r.Header.Values(hookHeader)) == 1
-}
-
-// stranger notes a caller without the secret, now and then.
-func (h *hook) stranger(r *http.Request) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.turned++
-	if time.Since(h.warned) < hookQuiet {
-		return
-	}
-	h.log.WarnContext(r.Context(), "somebody calls the webhook without the secret", "remote", r.RemoteAddr, "calls", h.turned)
-	h.warned, h.turned = time.Now(), 0
 }
 
 // errClosed means that the account does not run now.
@@ -329,14 +307,14 @@ func (h *hook) take(caller context.Context, raw json.RawMessage) error {
 	acks, err := l.in.Receive(ctx, s.Batch)
 	if err != nil {
 		if l.ctx.Err() == nil {
-			h.link.set(l.ctx, troubleStorage, err)
+			h.link.Set(l.ctx, troubleStorage, err)
 		}
 		return fmt.Errorf("take an update: %w", err)
 	}
 	h.mu.Lock()
 	l.taken++
 	h.mu.Unlock()
-	h.link.set(l.ctx, troubleNone, nil)
+	h.link.Set(l.ctx, troubleNone, nil)
 	h.intake.answer(l.ctx, s, acks)
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/platform/uplink"
 	fakebot "cligate/internal/sim/telegram"
 )
 
@@ -132,7 +132,7 @@ func TestAWebhookTakesNothingWithoutTheSecret(t *testing.T) {
 	if got := in.texts(); len(got) != 0 {
 		t.Errorf("taken: %q", got)
 	}
-	if n := strings.Count(log.String(), "without the secret"); n != 1 {
+	if n := strings.Count(log.String(), "not the service"); n != 1 {
 		t.Errorf("%d lines in the log: who knocks can fill it", n)
 	}
 	if strings.Contains(log.String(), hookSecret) {
@@ -362,6 +362,15 @@ func TestAWebhookNeedsASecretAndAnAddressThatTelegramCalls(t *testing.T) {
 	}
 }
 
+// spots are where these bots are delivered to.
+func spots(as ...*Adapter) (out []uplink.Spot) {
+	for _, a := range as {
+		s, _ := a.Webhook()
+		out = append(out, s)
+	}
+	return out
+}
+
 func TestSeveralBotsShareAnAddressByPath(t *testing.T) {
 	t.Parallel()
 	one := func(account, path string) *Adapter {
@@ -370,14 +379,14 @@ func TestSeveralBotsShareAnAddressByPath(t *testing.T) {
 		return a
 	}
 	a, b := one("a", "/a"), one("b", "/b")
-	h, err := OpenHooks(t.Context(), "127.0.0.1:0", []*Adapter{a, b}, a.log)
+	h, err := uplink.OpenHooks(t.Context(), "127.0.0.1:0", spots(a, b), a.log)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- h.Run(ctx) }() // ends with ctx
-	base := "http://" + h.l.Addr().String()
+	base := "http://" + h.Addr()
 	for _, c := range []struct {
 		path, secret string
 		want         int
@@ -400,48 +409,7 @@ func TestSeveralBotsShareAnAddressByPath(t *testing.T) {
 	if err := h.Close(); err != nil {
 		t.Error(err)
 	}
-	if _, err := OpenHooks(t.Context(), "127.0.0.1:0", []*Adapter{a, one("c", "/a")}, a.log); chat.CodeOf(err) != chat.Invalid {
+	if _, err := uplink.OpenHooks(t.Context(), "127.0.0.1:0", spots(a, one("c", "/a")), a.log); chat.CodeOf(err) != chat.Invalid {
 		t.Errorf("two bots on one path: %v", err)
 	}
-}
-
-// A caller who sends nothing, or too slowly, holds a connection for seconds
-// only, and others are served meanwhile.
-func TestASlowCallerHoldsUpNobody(t *testing.T) {
-	t.Parallel()
-	a, _ := open(t, Config{APIURL: "http://127.0.0.1:1", Webhook: Webhook{URL: "http://bot.example.org/a", Addr: "127.0.0.1:0", Secret: "s"}})
-	h, err := OpenHooks(t.Context(), "127.0.0.1:0", []*Adapter{a}, a.log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.srv.ReadHeaderTimeout, h.srv.ReadTimeout = 300*time.Millisecond, 600*time.Millisecond
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- h.Run(ctx) }() // ends with ctx
-	defer func() { cancel(); <-done }()
-	addr := h.l.Addr().String()
-	var slow []net.Conn
-	for range 20 {
-		c, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		_, _ = io.WriteString(c, "POST /a HTTP/1.1\r\nHost: x\r\n"+hookHeader+": s\r\nContent-Length: 100\r\n")
-		slow = append(slow, c)
-	}
-	if got := knock(t, http.MethodPost, "http://"+addr+"/a", "s", "{}"); got != http.StatusServiceUnavailable {
-		t.Errorf("status %d", got)
-	}
-	for _, c := range slow {
-		_ = c.SetReadDeadline(time.Now().Add(patience))
-		if _, err := io.Copy(io.Discard, c); errors.Is(err, context.DeadlineExceeded) || isTimeout(err) {
-			t.Fatal("a connection that never finishes its request is kept")
-		}
-	}
-}
-
-func isTimeout(err error) bool {
-	var n net.Error
-	return errors.As(err, &n) && n.Timeout()
 }

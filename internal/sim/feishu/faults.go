@@ -1,6 +1,7 @@
 package feishu
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"sync"
@@ -13,7 +14,7 @@ type FaultKind string
 // Fault kinds.
 const (
 	Refuse   FaultKind = "refuse" // refused with Status, Code, Text; Reset in the header
-	BadPage  FaultKind = "502"    // an HTML page instead of JSON
+	BadPage  FaultKind = "502"    // an HTML page instead of JSON, with Status or 502
 	Lose     FaultKind = "lose"   // carried out, then the connection is cut
 	Drop     FaultKind = "drop"   // the connection is cut before anything happens
 	Hang     FaultKind = "hang"   // carried out, then no answer until the caller gives up
@@ -98,8 +99,8 @@ func (f *Fault) before(w http.ResponseWriter, r *http.Request) bool {
 		answer(w, nil, &refusal{status: f.Status, code: f.Code, msg: f.Text, reset: f.Reset})
 	case BadPage:
 		w.Header().Set("Content-Type", "text/html")
-		w.WriteHeader(http.StatusBadGateway)
-		_, _ = w.Write([]byte("<html><head><title>502 Bad Gateway</title></head></html>"))
+		w.WriteHeader(cmp.Or(f.Status, http.StatusBadGateway))
+		_, _ = w.Write([]byte("<html><head><title>no JSON here</title></head></html>"))
 	case Drop, Blackout:
 		cut(w)
 	case Deaf:

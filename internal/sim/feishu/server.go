@@ -57,6 +57,7 @@ type app struct {
 	bot        string // open_id of the bot
 	tokens     map[string]time.Time
 	current    string
+	lifeless   bool // tokens come without their life
 	scopes     map[string]bool
 	sent       map[string]idempotent // by uuid
 	endpoint   endpoint
