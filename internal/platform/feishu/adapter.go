@@ -154,7 +154,7 @@ func unknown(err error) (uplink.Trouble, error) {
 	case errors.As(err, &no) && no.code == codeNoBot, err == nil:
 		return troubleBotless, err
 	case no != nil && no.status < 500 && chat.CodeOf(err) != chat.Wait:
-		return troubleRefused, errors.Join(err, uplink.Quote(no.Error()))
+		return troubleRefused, errors.Join(err, uplink.QuoteError(no.Error()))
 	}
 	return troubleNetwork, err
 }

@@ -67,7 +67,7 @@ type fatal struct {
 func (e *fatal) Error() string { return fmt.Sprintf("code %d: %s", e.code, e.msg) }
 
 // Unwrap lets the operator read it.
-func (e *fatal) Unwrap() error { return uplink.Quote(e.Error()) }
+func (e *fatal) Unwrap() error { return uplink.QuoteError(e.Error()) }
 
 // trouble is what e means for the account.
 func (e *fatal) trouble() uplink.Trouble {
@@ -89,7 +89,7 @@ func (s *socket) run(ctx context.Context) error {
 		began := time.Now()
 		err := s.serve(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // we end
+			return nil
 		}
 		if time.Since(began) > s.retryMax {
 			pause, fails = s.retry, 0 // it had worked
@@ -97,11 +97,11 @@ func (s *socket) run(ctx context.Context) error {
 		fails++
 		t := s.judge(ctx, err, fails)
 		s.link.Set(ctx, t, err)
-		wait := pause
-		switch t {
-		case troubleRejected:
+		if t == troubleRejected {
 			return &chat.Error{Code: chat.Denied, Detail: says(s.cfg.Lang, t), Err: err}
-		case troubleRefused:
+		}
+		wait := pause
+		if t == troubleRefused {
 			wait = s.refused
 		}
 		if !sleep(ctx, wait/2+rand.N(wait)) { //nolint:gosec // jitter

@@ -126,7 +126,7 @@ func (h *hook) doubt(ctx context.Context, err error) {
 	h.busy.RLock()
 	defer h.busy.RUnlock()
 	if h.handle != nil && !h.opened.Load() {
-		h.link.Set(ctx, troubleSealed, errors.Join(err, uplink.Quote(err.Error())))
+		h.link.Set(ctx, troubleSealed, errors.Join(err, uplink.QuoteError(err.Error())))
 	}
 }
 

@@ -205,7 +205,7 @@ func (h *hook) look(ctx context.Context, seen *watched) error {
 	case i.Pending == 0:
 		h.link.Set(ctx, troubleNone, nil)
 	case i.ErrorDate != seen.error && taken == seen.taken:
-		h.link.Set(ctx, troubleUndelivered, uplink.Quote(i.Error))
+		h.link.Set(ctx, troubleUndelivered, uplink.QuoteError(i.Error))
 	}
 	seen.error, seen.taken = i.ErrorDate, taken
 	return nil

@@ -78,13 +78,13 @@ func NewState(v Voice, log *slog.Logger) *State {
 	return &State{log: log, voice: v, now: time.Now, state: Starting, down: now, told: map[string]time.Time{}}
 }
 
-// Quote is an error in words of the service that the operator should read.
-type Quote string
+// QuoteError is an error in words of the service that the operator should read.
+type QuoteError string
 
 // Error implements error.
-func (q Quote) Error() string { return string(q) }
+func (q QuoteError) Error() string { return string(q) }
 
-// Set changes the state. err is the cause, logged with the change; a Quote in it
+// Set changes the state. err is the cause, logged with the change; a QuoteError in it
 // is shown with the state. Trouble that lasts has to be set again now and then:
 // that is when it is noticed that it does.
 func (s *State) Set(ctx context.Context, t Trouble, err error) {
@@ -94,7 +94,7 @@ func (s *State) Set(ctx context.Context, t Trouble, err error) {
 	if t == None || t == Storage { // the service was there
 		s.lastOK = now
 	}
-	var q Quote
+	var q QuoteError
 	_ = errors.As(err, &q)
 	s.state, s.cause = t, string(q)
 	switch {

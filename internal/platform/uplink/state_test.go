@@ -85,7 +85,7 @@ func TestWhatOnlyTheOperatorCanEndIsToldAtOnceAndNotTwiceAnHour(t *testing.T) {
 		var log bytes.Buffer
 		s := state(&o, &log)
 		for range 12 { // taking turns with another program, for an hour
-			s.Set(t.Context(), crowd, Quote("50 of 50"))
+			s.Set(t.Context(), crowd, QuoteError("50 of 50"))
 			s.Set(t.Context(), crowd, nil)
 			time.Sleep(4 * time.Minute)
 			s.Set(t.Context(), None, nil)
