@@ -91,7 +91,7 @@ func TestWhatOnlyTheOperatorCanEndIsToldAtOnceAndNotTwiceAnHour(t *testing.T) {
 			s.Set(t.Context(), None, nil)
 			time.Sleep(time.Minute)
 		}
-		if !slices.Equal(o, told{"true it is crowd: 50 of 50"}) {
+		if !slices.Equal(o, told{"true it is crowd. The service says: 50 of 50"}) {
 			t.Errorf("the operator hears %q", o)
 		}
 		s.Set(t.Context(), crowd, nil)
