@@ -192,6 +192,16 @@ func address(target string) (string, bool) {
 	}
 }
 
+// Spelled is what stands behind a text whose link a service does not take: the
+// address, as code, unless the text shows it.
+func Spelled(shown, link string) []Inline {
+	link = strings.TrimPrefix(link, "mailto:")
+	if strings.Contains(shown, link) {
+		return nil
+	}
+	return []Inline{{Text: " ("}, {Text: link, Style: Code}, {Text: ")"}}
+}
+
 // unescape removes the backslashes of escaped punctuation.
 func unescape(s string) string {
 	i := strings.IndexByte(s, '\\')

@@ -63,6 +63,19 @@ func tableRule(g *Grid) string {
 	return sb.String()
 }
 
+// Rows is a table as paragraphs, one a row: "header: value" lines. It is for
+// tables that are too wide, or that a service has no place for.
+func Rows(g *Grid) []Block {
+	if len(g.Rows) == 0 {
+		return []Block{headParagraph(g)}
+	}
+	out := make([]Block, len(g.Rows))
+	for i, r := range g.Rows {
+		out[i] = rowParagraph(g, r)
+	}
+	return out
+}
+
 // wideTable writes one paragraph per row.
 func (w *writer) wideTable(g *Grid) {
 	if len(g.Rows) == 0 {

@@ -16,8 +16,7 @@ const (
 	targetUnits = 6000
 	targetBytes = 20 << 10 // of the Markdown, as the request carries it
 	leastUnits  = 512
-	maxCards    = 3 // a longer answer becomes its beginning and a file
-	maxCode     = 150
+	maxCards    = 3  // a longer answer becomes its beginning and a file
 	maxSummary  = 80 // runes of what the list of chats shows
 	maxLabel    = 60 // runes of a button's label
 	panelLines  = 20
@@ -46,12 +45,13 @@ func (f form) render(r chat.Reply) []chat.Part {
 	if r.Kind == chat.ReplyFile && r.File != nil {
 		return []chat.Part{{Text: strings.TrimSpace(r.Markdown), File: r.File, ReplyTo: r.ReplyTo, Silent: r.Silent}}
 	}
-	blocks := render.Parse(r.Markdown)
+	blocks := render.Parse(clean(r.Markdown))
 	pieces := split(blocks, targetUnits)
-	footer := strings.TrimSpace(r.Footer)
-	if r.Kind != chat.ReplyProgress && (len(pieces) > maxCards || longCode(blocks)) && len(pieces) > 0 {
-		r.File = &chat.OutFile{Name: "answer.md", Body: []byte(r.Markdown)}
-		pieces = pieces[:1]
+	footer := strings.TrimSpace(clean(r.Footer))
+	var doc *chat.OutFile
+	if r.Kind != chat.ReplyProgress && tooLong(blocks, len(pieces)) {
+		doc = document(blocks, r.Markdown)
+		pieces = [][]render.Block{append(pieces[0], more)}
 	}
 	var parts []chat.Part
 	for _, bs := range pieces {
@@ -75,8 +75,10 @@ func (f form) render(r chat.Reply) []chat.Part {
 		last.Buttons = labels(r.Buttons)
 		parts[0].ReplyTo = r.ReplyTo
 	}
-	if r.File != nil {
-		parts = append(parts, chat.Part{File: r.File})
+	for _, f := range []*chat.OutFile{doc, r.File} {
+		if f != nil {
+			parts = append(parts, chat.Part{File: f})
+		}
 	}
 	for i := range parts {
 		parts[i].Silent = r.Silent || i > 0
@@ -103,15 +105,6 @@ func split(blocks []render.Block, units int) [][]render.Block {
 		out = append(out, bs)
 	}
 	return out
-}
-
-func longCode(bs []render.Block) bool {
-	for _, b := range bs {
-		if b.Kind == render.CodeBlock && strings.Count(b.Text, "\n") >= maxCode || longCode(b.Kids) {
-			return true
-		}
-	}
-	return false
 }
 
 // panels keeps the newest lines that fit.
@@ -152,7 +145,7 @@ func labels(rows [][]chat.Button) [][]chat.Button {
 func contents(p chat.Part) format {
 	var f format
 	if len(p.Format) == 0 || json.Unmarshal(p.Format, &f) != nil {
-		return format{Markdown: plainly(p.Text, true)}
+		return format{Markdown: plainly(p.Text)}
 	}
 	return f
 }
@@ -171,7 +164,7 @@ func card(p chat.Part, thread string, streaming bool) object {
 	if f.Footer != "" || streaming {
 		footer := cmp.Or(f.Footer, "…")
 		els = append(els, object{"tag": "markdown", "element_id": elementStatus, "text_size": "notation",
-			"content": "<font color='grey'>" + plainly(footer, true) + "</font>"})
+			"content": "<font color='grey'>" + plainly(footer) + "</font>"})
 	}
 	els = append(els, buttons(p.Buttons, thread)...)
 	if len(els) == 0 {
@@ -197,7 +190,7 @@ func summary(text string) string {
 func fold(i int, p chat.Panel) object {
 	lines := make([]string, len(p.Lines))
 	for k, l := range p.Lines {
-		lines[k] = plainly(l, true)
+		lines[k] = plainly(l)
 	}
 	return object{
 		"tag": "collapsible_panel", "element_id": fmt.Sprintf("panel%d", i), "expanded": false,
@@ -232,7 +225,7 @@ func post(p chat.Part) object {
 	f := contents(p)
 	md := f.Markdown
 	if f.Footer != "" {
-		md = strings.TrimSpace(md + "\n\n" + plainly(f.Footer, true))
+		md = strings.TrimSpace(md + "\n\n" + plainly(f.Footer))
 	}
 	return object{"zh_cn": object{"content": [][]object{{{"tag": "md", "text": cmp.Or(md, p.Text)}}}}}
 }

@@ -86,7 +86,7 @@ func (c *courier) post(ctx context.Context, o chat.Out) (chat.Ref, error) {
 		}
 		return c.message(ctx, o, kind, content)
 	case len(o.Part.Format) == 0:
-		return c.message(ctx, o, "text", object{"text": o.Part.Text})
+		return c.message(ctx, o, "text", object{"text": unmarked(o.Part.Text)})
 	case live(o.Part):
 		ref, err := c.streaming(ctx, o)
 		if code := chat.CodeOf(err); code != chat.Degrade && code != chat.GiveUp && code != chat.Gone {
@@ -205,7 +205,7 @@ func (c *courier) change(ctx context.Context, o chat.Out) (chat.Ref, error) {
 	one := call{method: http.MethodPut, path: "im/v1/messages/" + o.Target.ID}
 	switch ex.Kind {
 	case "text":
-		content = object{"text": o.Part.Text}
+		content = object{"text": unmarked(o.Part.Text)}
 	case "post":
 		content = post(o.Part)
 	default:

@@ -1,98 +1,120 @@
 package feishu
 
 import (
+	"strconv"
 	"strings"
 
 	"cligate/internal/render"
 )
 
-// maxTables is how many tables one card may have. Sources disagree between
-// three and five; the cautious number is used, the rest is shown as code.
-const maxTables = 3
-
-// escapes are the characters that Markdown in cards takes for markup, with
-// what shows them as they are: HTML entities, as the service's documentation
-// wants it.
-var escapes = strings.NewReplacer(
-	"&", "&amp;", "<", "&lt;", ">", "&gt;", "*", "&#42;", "_", "&#95;", "~", "&sim;", "`", "&#96;", "[", "&#91;", "]", "&#93;",
-	"\\", "&#92;", "|", "&#124;", "#", "&#35;", "!", "&#33;", "$", "&#36;",
+const (
+	// maxTables is how many tables one card may have. Sources disagree between
+	// three and five; the cautious number is used, the rest is shown as text.
+	maxTables = 3
+	// maxColumns is how many columns a table may have.
+	maxColumns = 10
 )
 
-// starts are characters that mean something at the beginning of a line only.
-var starts = map[byte]string{'-': "&#45;", '+': "&#43;", '=': "&#61;"}
-
-// writer turns blocks into the Markdown of cards (schema 2.0).
-type writer struct {
-	sb     strings.Builder
-	tables int
-}
+// writer turns blocks into the lines of a card's Markdown (schema 2.0, which is
+// CommonMark with tables and without blocks of HTML).
+type writer struct{ tables int }
 
 // markdown is blocks in the Markdown of a card's component. Mentions cannot
 // come of it, nor links to anything but web pages, nor pictures.
 func markdown(blocks []render.Block) string {
 	w := &writer{}
-	w.blocks(blocks, "")
-	return strings.Trim(w.sb.String(), "\n")
+	return strings.Join(w.blocks(blocks, true), "\n")
 }
 
-// blocks writes blocks, each line behind prefix.
-func (w *writer) blocks(bs []render.Block, prefix string) {
+// blocks writes blocks one below the other; outer says that they are not within
+// another block.
+func (w *writer) blocks(bs []render.Block, outer bool) []string {
+	var out []string
+	sign := byte('.')
 	for i, b := range bs {
-		if i > 0 {
-			w.line(prefix, "")
+		if i > 0 && (outer || !tight(bs[i-1], b)) {
+			out = append(out, "")
 		}
-		w.block(b, prefix)
+		if b.Kind == render.List {
+			if i > 0 && bs[i-1].Kind == render.List {
+				sign = other(sign) // else one list would go on with the numbers of the other
+			}
+			var lines []string
+			lines, sign = w.list(b, sign)
+			out = append(out, lines...)
+			continue
+		}
+		out = append(out, w.block(b, outer)...)
 	}
+	return out
 }
 
-func (w *writer) line(prefix, text string) {
-	w.sb.WriteString(strings.TrimRight(prefix+text, " "))
-	w.sb.WriteByte('\n')
-}
-
-// lines writes a text of several lines.
-func (w *writer) lines(prefix, text string) {
-	for line := range strings.SplitSeq(text, "\n") {
-		w.line(prefix, line)
+// tight reports whether b may follow above without a blank line between them,
+// within a list.
+func tight(above, b render.Block) bool {
+	if above.Kind != render.Paragraph && above.Kind != render.Heading {
+		return above.Kind == render.CodeBlock && b.Kind != render.Table
 	}
+	switch b.Kind {
+	case render.CodeBlock:
+		return true
+	case render.List: // one that begins with another number is no list behind a line of text
+		first := b.Kids[0]
+		number := strings.TrimRight(first.Marker.Number, ".)")
+		return (number == "" || number == "1") && len(first.Kids) > 0 && !beneath(first)
+	case render.Paragraph, render.Heading, render.Quote, render.Item, render.Table, render.Rule:
+	}
+	return false
 }
 
-func (w *writer) block(b render.Block, prefix string) {
+func (w *writer) block(b render.Block, outer bool) []string {
 	switch b.Kind {
 	case render.Heading:
 		level := "#### " // larger ones are out of proportion in a card
 		if b.Level > 3 {
 			level = "##### "
 		}
-		w.line(prefix, level+strings.ReplaceAll(inline(b.Inlines, true), "\n", " "))
+		return []string{level + oneLine(b.Inlines)}
 	case render.CodeBlock:
-		w.code(prefix, b.Lang, b.Text)
+		return code(b.Lang, b.Text)
 	case render.Quote:
-		w.blocks(b.Kids, prefix+"> ")
-	case render.List:
-		for _, item := range b.Kids {
-			w.item(item, prefix)
+		lines := w.blocks(b.Kids, false)
+		for i, l := range lines {
+			lines[i] = ">"
+			if l != "" {
+				lines[i] = "> " + l
+			}
 		}
+		return lines
+	case render.List:
+		lines, _ := w.list(b, '.')
+		return lines
 	case render.Item:
-		w.item(b, prefix)
+		return w.item(b, mark(b, ""))
 	case render.Table:
-		w.table(b, prefix)
+		return w.table(b, outer)
 	case render.Rule:
-		w.line(prefix, "---")
+		return []string{"---"}
 	case render.Paragraph:
-		w.lines(prefix, inline(b.Inlines, true))
+		lines := strings.Split(inline(b.Inlines), "\n")
+		for i, l := range lines {
+			lines[i] = strings.TrimRight(l, " ")
+		}
+		return lines
 	}
+	return nil
 }
 
 // code writes a fence that is longer than any inside.
-func (w *writer) code(prefix, lang, text string) {
+func code(lang, text string) []string {
+	text = unmentioned(text)
 	fence := "```"
 	for strings.Contains(text, fence) {
 		fence += "`"
 	}
-	w.line(prefix, fence+strings.Map(word, lang))
-	w.lines(prefix, text)
-	w.line(prefix, fence)
+	out := []string{fence + strings.Map(word, lang)}
+	out = append(out, strings.Split(text, "\n")...)
+	return append(out, fence)
 }
 
 // word keeps what may be in the name of a language.
@@ -103,179 +125,137 @@ func word(r rune) rune {
 	return -1
 }
 
-// item writes a list item; what follows its first line is indented by four
-// blanks, which is what cards take for a level.
-func (w *writer) item(b render.Block, prefix string) {
-	mark := "- "
-	switch {
-	case b.Marker.More:
-		mark = ""
-	case b.Marker.Task == "done":
-		mark = "- ☑ "
-	case b.Marker.Task == "open":
-		mark = "- ☐ "
-	case b.Marker.Number != "":
-		mark = b.Marker.Number + " "
+func other(sign byte) byte { return '.' + ')' - sign }
+
+// list writes a list. Markdown counts the items of a list by itself: where the
+// author's numbers jump, another list begins, with the other sign behind its
+// numbers. It returns the last sign.
+func (w *writer) list(b render.Block, sign byte) ([]string, byte) {
+	var out []string
+	last, same := 0, sameNumbers(b)
+	for i, it := range b.Kids {
+		if i > 0 && b.Kids[i-1].Marker.More {
+			out = append(out, "")
+		}
+		number := strings.TrimRight(it.Marker.Number, ".)")
+		if number == "" {
+			out = append(out, w.item(it, mark(it, ""))...)
+			continue
+		}
+		n, err := strconv.Atoi(number)
+		if i > 0 && (err != nil || n != last+1) && !same && !b.Kids[i-1].Marker.More {
+			sign = other(sign)
+			out = append(out, "")
+		}
+		last = n
+		out = append(out, w.item(it, mark(it, number+string(sign)))...)
 	}
-	inner := &writer{tables: w.tables}
-	inner.blocks(b.Kids, "")
-	w.tables = inner.tables
-	for i, line := range strings.Split(strings.TrimRight(inner.sb.String(), "\n"), "\n") {
-		switch {
-		case i == 0:
-			w.line(prefix, mark+line)
-		case line == "":
-			w.line(prefix, "")
-		default:
-			w.line(prefix, "    "+line)
+	return out, sign
+}
+
+// sameNumbers reports whether all items have one number, as authors write who
+// leave the counting to others.
+func sameNumbers(b render.Block) bool {
+	for _, it := range b.Kids {
+		if it.Marker.Number != b.Kids[0].Marker.Number {
+			return false
 		}
 	}
+	return true
+}
+
+// mark is what an item begins with.
+func mark(it render.Block, number string) string {
+	m := "- "
+	switch {
+	case it.Marker.More:
+		return ""
+	case number != "":
+		m = number + " "
+	}
+	switch it.Marker.Task {
+	case "done":
+		m += "☑ "
+	case "open":
+		m += "☐ "
+	}
+	return m
+}
+
+// beneath reports whether the text of an item begins below its mark: what would
+// be something else behind it.
+func beneath(it render.Block) bool {
+	if len(it.Kids) == 0 {
+		return true
+	}
+	switch it.Kids[0].Kind {
+	case render.CodeBlock, render.List, render.Table, render.Rule, render.Item:
+		return true
+	case render.Paragraph, render.Heading, render.Quote:
+	}
+	return false
+}
+
+// indent is what cards take for a level.
+const indent = 4
+
+// item writes an item; what follows its first line is indented.
+func (w *writer) item(it render.Block, mark string) []string {
+	lines := w.blocks(it.Kids, false)
+	if mark == "" {
+		return lines
+	}
+	deep := indent
+	if n := strings.IndexByte(mark, ' ') + 1; n > deep {
+		deep = n
+	}
+	var out []string
+	if len(lines) == 0 || beneath(it) {
+		out = append(out, strings.TrimRight(mark, " "))
+	} else {
+		out, lines = append(out, mark+lines[0]), lines[1:]
+	}
+	for _, l := range lines {
+		if l != "" {
+			l = strings.Repeat(" ", deep) + l
+		}
+		out = append(out, l)
+	}
+	return out
 }
 
 // table writes a table, or, where the card has enough of them or one cannot be
-// (within a list or a quote), its aligned text as code.
-func (w *writer) table(b render.Block, prefix string) {
-	w.tables++
-	if b.Grid == nil || w.tables > maxTables || prefix != "" || b.Grid.Wide && len(b.Grid.Head) > 10 {
-		w.code(prefix, "", render.Flatten([]render.Block{b}).Plain)
-		return
+// (within a list or a quote), its text.
+func (w *writer) table(b render.Block, outer bool) []string {
+	g := b.Grid
+	if !outer || w.tables >= maxTables || len(g.Head) > maxColumns {
+		if g.Wide {
+			return w.blocks(render.Rows(g), outer)
+		}
+		return code("", render.Flatten([]render.Block{b}).Plain)
 	}
+	w.tables++
 	row := func(cells []render.Cell) string {
 		out := make([]string, len(cells))
 		for i, c := range cells {
-			out[i] = strings.ReplaceAll(inline(c, false), "\n", "<br>")
+			out[i] = cell(c)
 		}
 		return "| " + strings.Join(out, " | ") + " |"
 	}
-	w.line("", row(b.Grid.Head))
-	rule := make([]string, len(b.Grid.Head))
-	for i := range rule {
-		rule[i] = "---"
-		if i < len(b.Grid.Aligns) {
-			switch b.Grid.Aligns[i] {
-			case render.AlignRight:
-				rule[i] = "---:"
-			case render.AlignCenter:
-				rule[i] = ":---:"
-			case render.AlignLeft:
-			}
+	rule := make([]string, len(g.Head))
+	for i, a := range g.Aligns {
+		switch a {
+		case render.AlignRight:
+			rule[i] = "---:"
+		case render.AlignCenter:
+			rule[i] = ":---:"
+		case render.AlignLeft:
+			rule[i] = "---"
 		}
 	}
-	w.line("", "| "+strings.Join(rule, " | ")+" |")
-	for _, r := range b.Grid.Rows {
-		w.line("", row(r))
+	lines := []string{row(g.Head), "| " + strings.Join(rule, " | ") + " |"}
+	for _, r := range g.Rows {
+		lines = append(lines, row(r))
 	}
-}
-
-// inline is the text of a line or a cell. start says that it begins a line.
-func inline(runs []render.Inline, start bool) string {
-	var sb strings.Builder
-	for _, r := range runs {
-		text := plainly(r.Text, start && (sb.Len() == 0 || strings.HasSuffix(sb.String(), "\n")))
-		lead, body, tail := blanks(text)
-		switch {
-		case body == "":
-		case r.Style&render.Code != 0:
-			lead, body, tail = "", codeSpan(r.Text), ""
-		default:
-			if web(r.Link) {
-				body = "[" + body + "](" + address(r.Link) + ")"
-			}
-			body = styled(body, r.Style)
-		}
-		sb.WriteString(lead + body + tail)
-	}
-	return sb.String()
-}
-
-// styled puts the marks of a style around each line of a text.
-func styled(text string, s render.Style) string {
-	marks := ""
-	for _, m := range []struct {
-		style render.Style
-		mark  string
-	}{{render.Strike, "~~"}, {render.Bold, "**"}, {render.Italic, "*"}} {
-		if s&m.style != 0 {
-			marks += m.mark
-		}
-	}
-	if marks == "" {
-		return text
-	}
-	end := ""
-	for i := len(marks) - 1; i >= 0; i-- {
-		end += string(marks[i])
-	}
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		if strings.TrimSpace(l) != "" {
-			lead, body, tail := blanks(l)
-			lines[i] = lead + marks + body + end + tail
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
-// blanks cuts the blanks off both ends of a text: marks do not stand beside
-// them.
-func blanks(s string) (lead, body, tail string) {
-	body = strings.TrimLeft(s, " \n")
-	lead = s[:len(s)-len(body)]
-	trimmed := strings.TrimRight(body, " \n")
-	return lead, trimmed, body[len(trimmed):]
-}
-
-// plainly is a text without any markup in it.
-func plainly(s string, start bool) string {
-	lines := strings.Split(s, "\n")
-	for i, l := range lines {
-		text := escapes.Replace(l)
-		if i > 0 || start {
-			text = numberless(text)
-			if text != "" {
-				if e, ok := starts[text[0]]; ok {
-					text = e + text[1:]
-				}
-			}
-		}
-		lines[i] = text
-	}
-	return strings.Join(lines, "\n")
-}
-
-// numberless keeps a line that begins with a number and a dot from becoming a
-// list.
-func numberless(s string) string {
-	n := 0
-	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
-		n++
-	}
-	if n > 0 && n < len(s) && (s[n] == '.' || s[n] == ')') {
-		dot := map[byte]string{'.': "&#46;", ')': "&#41;"}[s[n]]
-		return s[:n] + dot + s[n+1:]
-	}
-	return s
-}
-
-// codeSpan is a piece of code within a line.
-func codeSpan(s string) string {
-	s = strings.ReplaceAll(s, "\n", " ")
-	fence := "`"
-	for strings.Contains(s, fence) {
-		fence += "`"
-	}
-	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
-		s = " " + s + " "
-	}
-	return fence + s + fence
-}
-
-// web reports whether a link leads to a web page: cards take no other.
-func web(link string) bool {
-	return strings.HasPrefix(link, "https://") || strings.HasPrefix(link, "http://")
-}
-
-// address is a link's address as it may stand in parentheses.
-func address(link string) string {
-	return strings.NewReplacer("(", "%28", ")", "%29", " ", "%20", "\n", "", "<", "%3C", ">", "%3E").Replace(link)
+	return lines
 }

@@ -17,7 +17,6 @@ const (
 	targetText     = 3900
 	targetEntities = 95
 	maxParts       = 3   // a longer answer becomes its beginning and a document
-	maxCodeLines   = 150 // so does one with a longer block of code
 	maxFooter      = 190 // units that fit below a full part
 	maxLabel       = 64  // runes of a button's label
 	tabWidth       = 4

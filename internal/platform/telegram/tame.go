@@ -54,7 +54,7 @@ func (t *tamer) inlines(in []render.Inline) []render.Inline {
 			}
 			out = append(out, r)
 			if i+1 == len(in) || in[i+1].Link != link {
-				out = writeOut(out, r.Text, link)
+				out = append(out, render.Spelled(r.Text, link)...)
 			}
 		case t.words && tameable(r):
 			var n int
@@ -124,14 +124,6 @@ func linkable(address string) bool {
 		return u.Host != ""
 	}
 	return false
-}
-
-func writeOut(out []render.Inline, shown, link string) []render.Inline {
-	link = strings.TrimPrefix(link, "mailto:")
-	if strings.Contains(shown, link) {
-		return out
-	}
-	return append(out, render.Inline{Text: " ("}, render.Inline{Text: link, Style: render.Code}, render.Inline{Text: ")"})
 }
 
 // word is what can be one path, name or option: no quotes, brackets, commas,

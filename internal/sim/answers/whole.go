@@ -161,8 +161,9 @@ func lostFromTable(text, held string) string {
 	for _, w := range aWord.FindAllString(held, -1) {
 		have[w] = true
 	}
+	dense := strings.Join(strings.Fields(held), "") // a very long word may go on in another message
 	for _, w := range aWord.FindAllString(text, -1) {
-		if !have[w] && !strings.Contains(held, w) {
+		if !have[w] && !strings.Contains(dense, w) {
 			return w
 		}
 	}
