@@ -129,6 +129,10 @@ func (in *inspector) element(el map[string]any, depth int, form string) *finding
 		}
 	case tag == "button":
 		return in.button(el, form)
+	case slices.Contains(fillable, tag):
+		if f := in.component(el, tag, form); f != nil {
+			return f
+		}
 	}
 	if text, ok := el["text"].(map[string]any); ok && tag == "div" {
 		if f := in.element(text, depth, form); f != nil {
@@ -139,11 +143,10 @@ func (in *inspector) element(el map[string]any, depth int, form string) *finding
 		return nil
 	}
 	if tag == "form" {
-		form, _ = el["name"].(string)
-		if form == "" && s.on(RuleCallback) {
-			return wrong(200621, "parse card json err: a form needs a name")
+		if f := in.form(el, depth); f != nil {
+			return f
 		}
-		in.names = map[string]bool{}
+		form, _ = el["name"].(string)
 	}
 	if h, ok := el["header"].(map[string]any); ok {
 		if t, ok := h["title"].(map[string]any); ok {
@@ -191,6 +194,9 @@ func (in *inspector) button(el map[string]any, form string) *finding {
 	in.elements++
 	if strings.TrimSpace(label) == "" && in.s.on(RuleSchema) {
 		return wrong(200621, "parse card json err: a button needs a text")
+	}
+	if kind, ok := el["form_action_type"]; ok && in.s.on(RuleForm) && (form == "" || kind != "submit" && kind != "reset") {
+		return wrong(200621, "parse card json err: form_action_type %v", kind)
 	}
 	list, _ := el["behaviors"].([]any)
 	for _, b := range list {
@@ -385,7 +391,14 @@ func control(el map[string]any, tag, form string) Control {
 	for _, o := range options {
 		one, _ := o.(map[string]any)
 		v, _ := one["value"].(string)
-		c.Options = append(c.Options, v)
+		text, _ := plainText(one["text"])
+		c.Options, c.Labels = append(c.Options, v), append(c.Labels, text)
+	}
+	if slices.Contains(fillable, tag) {
+		c.Filled = filled(el)
+		if c.Label, _ = plainText(el["label"]); c.Label == "" {
+			c.Label, _ = plainText(el["placeholder"])
+		}
 	}
 	return c
 }

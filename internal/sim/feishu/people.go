@@ -229,12 +229,22 @@ type Click struct {
 const Unanswered = 200341
 
 // Press lets a person press a button with this value on a message of the bot,
-// or submit its form. The value need not be on the card: clients can be forged.
+// or send a form with it. Neither need be on the card: clients can be forged.
 func (x *crowd) Press(app, message, from string, value map[string]any, form map[string]any) Click {
 	s := x.s
 	if value == nil && s.on(RuleCallback) {
 		return Click{Code: 200340}
 	}
+	action := map[string]any{"value": value, "tag": "button", "timezone": "Asia/Shanghai"}
+	if form != nil {
+		action["form_value"] = form
+	}
+	return x.act(app, message, from, action)
+}
+
+// act sends what a person did to a card, and waits for the answer.
+func (x *crowd) act(app, message, from string, action map[string]any) Click {
+	s := x.s
 	s.mu.Lock()
 	chat := ""
 	if m := s.world.messages[message]; m != nil {
@@ -242,11 +252,6 @@ func (x *crowd) Press(app, message, from string, value map[string]any, form map[
 	}
 	token := s.id("c")
 	s.mu.Unlock()
-	action := map[string]any{"value": value, "tag": "button", "timezone": "Asia/Shanghai"}
-	if form != nil {
-		action["form_value"] = form
-		action["form_action_type"] = "submit"
-	}
 	dv := s.push(app, cardAction, map[string]any{
 		"operator": map[string]any{"tenant_key": Tenant, "open_id": from, "union_id": "on_" + from}, "token": token, "action": action,
 		"host": "im_message", "context": map[string]any{"open_message_id": message, "open_chat_id": chat},

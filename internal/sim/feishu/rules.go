@@ -31,6 +31,7 @@ const (
 	RuleMention   Rule = "mention"    // at of people who are there
 	RuleElementID Rule = "element-id" // unique, known
 	RuleCallback  Rule = "callback"   // buttons that submit carry a value; names are unique
+	RuleForm      Rule = "form"       // forms lie at the root, submit, and hold components with proper values
 	RuleSequence  Rule = "sequence"   // strictly increasing for each card
 	RuleStreaming Rule = "streaming"  // text is streamed while streaming is open
 	RuleStreamEnd Rule = "stream-end" // streaming closes 10 minutes after it was opened
@@ -46,7 +47,7 @@ const (
 func Rules() []Rule {
 	return []Rule{RuleToken, RuleScope, RuleRate, RuleCardRate, RuleReceiver, RuleMember, RuleContent, RuleSize, RuleUUID, RuleExists,
 		RuleOwn, RuleEdits, RuleAge, RuleKind, RuleThread, RuleReaction, RuleSchema, RuleElements, RuleTables, RuleLinks, RuleImages,
-		RuleMention, RuleElementID, RuleCallback, RuleSequence, RuleStreaming, RuleStreamEnd, RuleEntity, RuleTextual, RuleUpload,
+		RuleMention, RuleElementID, RuleCallback, RuleForm, RuleSequence, RuleStreaming, RuleStreamEnd, RuleEntity, RuleTextual, RuleUpload,
 		RuleResource, RuleAck, RuleClick}
 }
 

@@ -278,8 +278,9 @@ func breaches() []breach {
 			return c.stream(c.entity(sheet(true, md("a", "x"))), "b", "y", 1)
 		}},
 		{RuleCallback, 230099, func(c caller) map[string]any {
-			return card(c, map[string]any{"tag": "form", "name": "f", "elements": []any{map[string]any{"tag": "input", "name": "n"}, map[string]any{"tag": "input", "name": "n"}}})
+			return card(c, formOf(input(nil), input(nil)))
 		}},
+		{RuleForm, 230099, func(c caller) map[string]any { return card(c, several(nil)) }},
 		{RuleSequence, 300317, func(c caller) map[string]any {
 			id := c.entity(sheet(true, md("a", "x")))
 			c.stream(id, "a", "y", 2)

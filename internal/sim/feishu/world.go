@@ -161,8 +161,9 @@ type Seen struct {
 type Control struct {
 	Tag, Name, Label string
 	Value            map[string]any
-	Options          []string
-	Form             string // the form that it belongs to
+	Options, Labels  []string // values, and what they are called
+	Form             string   // the form that it belongs to
+	Filled           any      // what stands there already: a string, strings, or whether it is checked
 	Disabled         bool
 }
 
