@@ -69,12 +69,21 @@ func (n *names) release(place int64) {
 	delete(n.busy, place)
 }
 
+// greet answers somebody who opens a direct chat in which nothing was said yet.
+func (k *intake) greet(ctx context.Context, in chat.Inbound) error {
+	said, err := k.desk.History.Lines(ctx, in.Conversation, time.Time{}, 1)
+	switch {
+	case err != nil:
+		return fmt.Errorf("read what was said: %w", err)
+	case len(said) > 0:
+		return k.end.settle(ctx, in, chat.InboundDone, chat.CodeNone)
+	}
+	return k.command(ctx, in, "start", "")
+}
+
 // welcome greets a group that somebody who was let in took the bot into, once
 // for ever.
 func (e *ender) welcome(ctx context.Context, in chat.Inbound) error {
-	if in.Place.Direct {
-		return e.settle(ctx, in, chat.InboundDone, chat.CodeNone)
-	}
 	text := i18n.T(e.desk.lang(chat.Conversation{}, in.Sender), "router.welcome")
 	outs := e.voice.Compose(in.Place, 0, fmt.Sprintf("welcome/%d", in.Place.ID), chat.OutNotice, say(text)...)
 	return e.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, outs)

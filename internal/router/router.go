@@ -367,6 +367,9 @@ func (r *Router) one(ctx context.Context, in chat.Inbound) error {
 	case chat.KindGesture:
 		return r.changes.gesture(ctx, in)
 	case chat.KindJoined:
+		if in.Place.Direct {
+			return r.intake.greet(ctx, in)
+		}
 		return r.end.welcome(ctx, in)
 	case chat.KindLeft, chat.KindRenamed, chat.KindReopened, chat.KindMoved:
 	}

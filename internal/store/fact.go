@@ -79,6 +79,9 @@ func moveChat(ctx context.Context, t *tx, account, from string, to chat.Place) e
 			return fmt.Errorf("carry over rights and settings: %w", err)
 		}
 	}
+	if len(old) == 0 {
+		return nil // nobody talked there
+	}
 	return writeAudit(ctx, t, "", "chat moved", fmt.Sprintf("%s/%s to %s", account, from, to.Chat))
 }
 

@@ -14,7 +14,6 @@ package feishu
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -180,48 +179,21 @@ func (a *Adapter) intake(in platform.Inbound) handler {
 			return nil, nil
 		default:
 			a.complete(ctx, &t)
-			b.Messages = []chat.Message{t.msg}
+			b.Messages = append(t.before, t.msg)
 		}
 		acks, err := in.Receive(ctx, b)
 		if err != nil {
 			a.link.Set(ctx, troubleStorage, err)
 			return nil, fmt.Errorf("store an event: %w", err)
 		}
+		d.met(t)
 		a.link.Set(ctx, troubleNone, nil)
 		if !t.click || len(acks) == 0 {
 			return nil, nil
 		}
-		return a.answer(acks[0], t.msg)
+		return a.answer(acks[len(acks)-1], t.msg)
 	}
 }
-
-// answer is what a press shows at once: a word, and the message's new form.
-func (a *Adapter) answer(ack chat.Ack, m chat.Message) ([]byte, error) {
-	out := object{}
-	if ack.Toast != "" {
-		kind := "info"
-		if ack.Alert {
-			kind = "warning"
-		}
-		out["toast"] = object{"type": kind, "content": chat.Clip(ack.Toast, maxToast)}
-	}
-	if ack.Replace != nil {
-		if parts := a.Render(*ack.Replace); len(parts) > 0 {
-			out["card"] = object{"type": "raw", "data": card(parts[len(parts)-1], m.Place.Thread, false)}
-		}
-	}
-	if len(out) == 0 {
-		return nil, nil
-	}
-	raw, err := json.Marshal(out)
-	if err != nil {
-		return nil, fmt.Errorf("encode the answer to a press: %w", err)
-	}
-	return raw, nil
-}
-
-// maxToast is the length of the word that a press is answered with.
-const maxToast = 200
 
 // Render implements platform.Adapter.
 func (a *Adapter) Render(r chat.Reply) []chat.Part { return a.form.render(r) }

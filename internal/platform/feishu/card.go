@@ -59,7 +59,7 @@ func (f form) render(r chat.Reply) []chat.Part {
 		p.Format = encode(format{Markdown: markdown(bs)})
 		parts = append(parts, p)
 	}
-	if len(parts) == 0 && (footer != "" || len(r.Buttons) > 0 || len(r.Details) > 0) {
+	if len(parts) == 0 && (footer != "" || len(r.Buttons) > 0 || r.Form != nil || len(r.Details) > 0) {
 		parts = []chat.Part{{}}
 	}
 	if n := len(parts); n > 0 {
@@ -72,7 +72,7 @@ func (f form) render(r chat.Reply) []chat.Part {
 		if last.Text == "" {
 			last.Text = "…"
 		}
-		last.Buttons = labels(r.Buttons)
+		last.Buttons, last.Form = few(labels(r.Buttons)), fitting(r.Form)
 		parts[0].ReplyTo = r.ReplyTo
 	}
 	for _, f := range []*chat.OutFile{doc, r.File} {
@@ -166,7 +166,7 @@ func card(p chat.Part, thread string, streaming bool) object {
 		els = append(els, object{"tag": "markdown", "element_id": elementStatus, "text_size": "notation",
 			"content": "<font color='grey'>" + plainly(footer) + "</font>"})
 	}
-	els = append(els, buttons(p.Buttons, thread)...)
+	els = append(els, controls(p, thread)...)
 	if len(els) == 0 {
 		els = append(els, object{"tag": "markdown", "content": "…"})
 	}
@@ -197,27 +197,6 @@ func fold(i int, p chat.Panel) object {
 		"header":   object{"title": object{"tag": "plain_text", "content": p.Title}},
 		"elements": []any{object{"tag": "markdown", "content": strings.Join(lines, "\n"), "text_size": "notation"}},
 	}
-}
-
-// buttons are rows of buttons. What a press sends back are names, checked
-// against the rows like everything that comes from outside.
-func buttons(rows [][]chat.Button, thread string) []any {
-	var out []any
-	for _, row := range rows {
-		cols := make([]any, 0, len(row))
-		for _, b := range row {
-			kind := map[string]string{"primary": "primary", "danger": "danger"}[b.Style]
-			if kind == "" {
-				kind = "default"
-			}
-			cols = append(cols, object{"tag": "column", "width": "auto", "elements": []any{object{
-				"tag": "button", "type": kind, "text": object{"tag": "plain_text", "content": b.Label},
-				"behaviors": []any{object{"type": "callback", "value": object{"data": b.Data, "thread": thread}}},
-			}}})
-		}
-		out = append(out, object{"tag": "column_set", "flex_mode": "flow", "columns": cols})
-	}
-	return out
 }
 
 // post is a part as a rich text, for where a card is refused.

@@ -3,31 +3,38 @@ package feishu
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 )
 
 // Limits of what is asked before an event is stored. What is not known in time
 // is done without.
 const (
-	nameLimit = 60 * time.Millisecond
-	kindLimit = 700 * time.Millisecond // of a press, whose chat was not seen yet
+	nameLimit  = 60 * time.Millisecond
+	pressLimit = 400 * time.Millisecond // of a press: its answer names who pressed
 )
 
 // complete adds what the event leaves out and people should see: names, and of
 // a press whether its chat is a direct one.
 func (a *Adapter) complete(ctx context.Context, t *taken) {
-	if t.msg.Sender.Name == "" && t.msg.Sender.ID != "" && !t.msg.Sender.Bot {
-		t.msg.Sender.Name = a.nameOf(ctx, t.msg.Sender.ID)
-	}
+	limit := nameLimit
+	var asked sync.WaitGroup
 	if t.click {
-		if k, ok := a.kindOf(ctx, t.msg.Place.Chat); ok {
-			t.msg.Place.Direct, t.msg.Place.Title = k.direct, k.title
-		}
+		limit = pressLimit
+		asked.Go(func() {
+			if k, ok := a.kindOf(ctx, t.msg.Place.Chat); ok {
+				t.msg.Place.Direct, t.msg.Place.Title = k.direct, k.title
+			}
+		})
 	}
+	if t.msg.Sender.Name == "" && t.msg.Sender.ID != "" && !t.msg.Sender.Bot {
+		t.msg.Sender.Name = a.nameOf(ctx, t.msg.Sender.ID, limit)
+	}
+	asked.Wait()
 }
 
-// nameOf asks for a person's name, once, and waits a little for it.
-func (a *Adapter) nameOf(ctx context.Context, openID string) string {
+// nameOf asks for a person's name, once, and waits for it as long as limit.
+func (a *Adapter) nameOf(ctx context.Context, openID string, limit time.Duration) string {
 	if n, ok := a.mind.names.get(openID); ok {
 		return n
 	}
@@ -43,7 +50,7 @@ func (a *Adapter) nameOf(ctx context.Context, openID string) string {
 		a.mind.names.put(openID, name)
 		found <- name
 	})
-	wait := time.NewTimer(nameLimit)
+	wait := time.NewTimer(limit)
 	defer wait.Stop()
 	select {
 	case n := <-found:
@@ -63,7 +70,7 @@ func (a *Adapter) kindOf(ctx context.Context, id string) (chatKind, bool) {
 		Mode  string `json:"chat_mode"`
 		Group string `json:"group_message_type"`
 	}
-	err := a.rest.do(ctx, call{method: http.MethodGet, path: "im/v1/chats/" + id, limit: kindLimit}, &out)
+	err := a.rest.do(ctx, call{method: http.MethodGet, path: "im/v1/chats/" + id, limit: pressLimit}, &out)
 	if err != nil {
 		a.log.DebugContext(ctx, "kind of a chat not known", "err", err)
 		return chatKind{}, false

@@ -98,6 +98,11 @@ func (c *courier) post(ctx context.Context, o chat.Out) (chat.Ref, error) {
 	if chat.CodeOf(err) != chat.Degrade || o.Unsure != nil {
 		return ref, err
 	}
+	if o.Part.Form != nil {
+		c.log.WarnContext(ctx, "form refused, buttons instead", "outbox", o.ID, "err", err)
+		o.Part.Form = nil
+		return c.post(ctx, o)
+	}
 	c.log.DebugContext(ctx, "card refused, rich text instead", "outbox", o.ID, "err", err)
 	if len(o.Part.Buttons) > 0 {
 		return chat.Ref{}, err // rich text has no buttons
@@ -118,7 +123,7 @@ func (c *courier) message(ctx context.Context, o chat.Out, kind string, content 
 	}
 	body := object{"msg_type": kind, "content": raw, "uuid": uuid(o.Key + "/" + kind)}
 	to := o.Part.ReplyTo.ID
-	one := call{method: http.MethodPost, path: "im/v1/messages", query: map[string]string{"receive_id_type": "chat_id"}, body: body}
+	one := call{method: http.MethodPost, path: "im/v1/messages", query: map[string]string{"receive_id_type": receiver(o.Place.Chat)}, body: body}
 	switch {
 	case to != "" || o.Place.Thread != "":
 		if to == "" {

@@ -107,6 +107,7 @@ type placed struct {
 	} `json:"reaction_type"`
 	Key string `json:"event_key"` // of a menu
 	Who struct {
-		ID userID `json:"operator_id"`
+		ID   userID `json:"operator_id"`
+		Name string `json:"operator_name"`
 	} `json:"operator"` // of a menu
 }

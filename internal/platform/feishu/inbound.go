@@ -38,9 +38,10 @@ type chatKind struct {
 
 // taken is what an event came to.
 type taken struct {
-	msg   chat.Message
-	ok    bool
-	click bool // the answer goes into the acknowledgement
+	before []chat.Message // what has to be known before msg
+	msg    chat.Message
+	ok     bool
+	click  bool // the answer goes into the acknowledgement
 }
 
 // take decodes an event. An error means that it cannot be understood.
@@ -80,6 +81,9 @@ func (d decoder) take(payload []byte) (t taken, err error) {
 			return taken{}, fmt.Errorf("decode %s: %w", e.Header.Type, err)
 		}
 		t.msg, t.ok = d.about(e, p)
+	}
+	if t.ok {
+		t.before = d.meet(t.msg)
 	}
 	if t.ok && t.msg.Pairing == "" {
 		t.msg.Raw = payload
@@ -122,9 +126,6 @@ func (d decoder) message(e event, r received) (chat.Message, bool, error) {
 	command := strings.HasPrefix(out.Text, "/") && (!s.alien || out.Place.Direct)
 	out.Addressed = out.Place.Direct || s.named || command
 	out.Mentioned = s.named && !command && !out.Place.Direct
-	if out.Place.Direct {
-		d.mind.directs.put(out.Sender.ID, m.Chat)
-	}
 	_, gone := d.mind.gone.get(m.ID)
 	return out, !gone, nil
 }
@@ -197,30 +198,6 @@ func (d decoder) person(openID string) chat.Person {
 	return chat.Person{ID: openID, Name: name}
 }
 
-// press decodes a button or a form. The place comes with the value, for the
-// service does not tell the thread; what may be done there is checked against
-// the rows.
-func (d decoder) press(e event, p pressed) (chat.Message, bool) {
-	data, _ := p.Action.Value["data"].(string)
-	if p.Operator.Open == "" || p.Context.Message == "" || p.Context.Chat == "" || data == "" || e.Header.ID == "" {
-		return chat.Message{}, false
-	}
-	thread, _ := p.Action.Value["thread"].(string)
-	kind, _ := d.mind.chats.get(p.Context.Chat)
-	m := chat.Message{
-		Key:       "c/" + e.Header.ID,
-		Kind:      chat.KindClick,
-		Place:     chat.Place{Platform: Name, Account: d.account, Chat: p.Context.Chat, Thread: thread, Direct: kind.direct, Title: kind.title},
-		Sender:    d.person(p.Operator.Open),
-		Ref:       chat.Ref{ID: p.Context.Message, Chat: p.Context.Chat},
-		Data:      data,
-		Addressed: true,
-		SentAt:    millis(e.Header.At, d.now),
-	}
-	m.Sender.Bot = e.Header.Tenant != "" && p.Operator.Tenant != "" && p.Operator.Tenant != e.Header.Tenant
-	return m, true
-}
-
 // about decodes what happened to a chat or to one of its messages.
 func (d decoder) about(e event, p placed) (chat.Message, bool) {
 	m := chat.Message{Addressed: true, SentAt: millis(e.Header.At, d.now), Key: "e/" + e.Header.ID}
@@ -237,25 +214,17 @@ func (d decoder) about(e event, p placed) (chat.Message, bool) {
 		return m, p.Message != ""
 	case eventReaction:
 		return d.gesture(m, p)
-	case eventAdded, eventEntered:
-		m.Kind, m.Sender = chat.KindJoined, d.person(p.Operator.Open)
-		if e.Header.Type == eventEntered {
-			m.Place.Direct = true
-			d.mind.chats.put(p.Chat, chatKind{direct: true})
-			d.mind.directs.put(p.Operator.Open, p.Chat)
-		} else {
-			m.Place.Title = p.Name
-			d.mind.chats.put(p.Chat, chatKind{title: p.Name})
-		}
+	case eventEntered:
+		return d.entered(m, p)
+	case eventAdded:
+		m.Kind, m.Sender, m.Place.Title = chat.KindJoined, d.person(p.Operator.Open), p.Name
+		d.mind.chats.put(p.Chat, chatKind{title: p.Name})
 		return m, p.Chat != ""
 	case eventRemoved, eventGone:
 		m.Kind, m.Sender = chat.KindLeft, d.person(p.Operator.Open)
 		return m, p.Chat != ""
 	case eventMenu:
-		at, known := d.mind.directs.get(p.Who.ID.Open)
-		m.Kind, m.Sender, m.Place.Chat, m.Place.Direct = chat.KindText, d.person(p.Who.ID.Open), at, true
-		m.Text = "/" + strings.TrimPrefix(strings.TrimSpace(p.Key), "/")
-		return m, known && p.Key != ""
+		return d.menu(m, p)
 	}
 	return m, false
 }

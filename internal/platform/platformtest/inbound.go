@@ -3,6 +3,7 @@ package platformtest
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -30,12 +31,15 @@ type ledger struct {
 func (l *ledger) Receive(_ context.Context, b platform.Batch) ([]chat.Ack, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	said := slices.DeleteFunc(slices.Clone(b.Messages), func(m chat.Message) bool {
+		return m.Kind == chat.KindMoved || m.Kind == chat.KindRenamed || m.Kind == chat.KindReopened // never stored
+	})
 	if l.refuse > 0 {
 		l.refuse--
-		l.refused = append(l.refused, b.Messages...)
+		l.refused = append(l.refused, said...)
 		return nil, errFull
 	}
-	l.stored = append(l.stored, b.Messages...)
+	l.stored = append(l.stored, said...)
 	if b.Cursor != "" {
 		l.cursor = b.Cursor
 	}

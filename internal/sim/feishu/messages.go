@@ -20,7 +20,7 @@ func (q mailCall) create() (any, *refusal) {
 	}
 	id := q.str("receive_id")
 	if q.str("receive_id_type") == "open_id" {
-		id = q.s.direct(q.app.id, id)
+		id = q.s.directWith(q.app.id, id)
 	}
 	return q.send(id, &message{})
 }
