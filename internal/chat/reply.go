@@ -50,6 +50,10 @@ type Reply struct {
 	Silent   bool       // no notification
 	Rich     Choice     // an answer may be shown as a document, where the service has a form for that
 	File     *OutFile   // sent as a message of its own
+	// Waits is the queued turn that a message tells of; 0 = none. Once that waits
+	// no more the message offers nothing, and reads Over, unless that is empty.
+	Waits int64
+	Over  string // Markdown
 }
 
 // Panel is a list of foreign lines that nobody has to read: thinking, a log. An
@@ -116,6 +120,24 @@ type Part struct {
 	Silent  bool            `json:"silent,omitempty"`
 	File    *OutFile        `json:"file,omitempty"`
 	Topic   *Topic          `json:"topic,omitempty"` // for OpTopic
+	Waits   *Waiting        `json:"waits,omitempty"`
+}
+
+// Waiting says of a message that it tells of a queued turn. The ledger changes
+// the message together with the turn: when the turn waits no more, nothing can
+// be done about its waiting.
+type Waiting struct {
+	Turn int64 `json:"turn"`
+	Over *Part `json:"over,omitempty"` // what the message is then; nil = the same without its buttons
+}
+
+// Done is the message once its turn waits no more.
+func (w Waiting) Done(p Part) Part {
+	if w.Over != nil {
+		return *w.Over
+	}
+	p.Buttons, p.Waits = nil, nil
+	return p
 }
 
 // Topic is a topic that is to be made, and what it begins with.

@@ -136,4 +136,7 @@ type Attempt struct {
 	No     int
 	State  AttemptState
 	Runner string // identity of the process that serves it, for the reaper at boot
+	// Notices is set by a claim with which messages about the turn's waiting were
+	// changed: its place is to be woken.
+	Notices bool
 }

@@ -144,6 +144,9 @@ func (v *Voice) Compose(p chat.Place, turn int64, key string, class chat.OutClas
 	var parts []chat.Part
 	for _, r := range rs {
 		parts = append(parts, v.render(p, r)...)
+		if r.Waits != 0 && len(parts) > 0 {
+			parts[len(parts)-1].Waits = v.waits(p, r)
+		}
 	}
 	if len(parts) == 0 && len(rs) > 0 && (class == chat.OutFinal || class == chat.OutAsk) {
 		parts = []chat.Part{visible(rs)}
@@ -163,6 +166,18 @@ func (v *Voice) Compose(p chat.Place, turn int64, key string, class chat.OutClas
 		outs = append(outs, v.remains(p, turn, key)...)
 	}
 	return outs
+}
+
+// waits is what becomes of a message that tells of a queued turn.
+func (v *Voice) waits(p chat.Place, r chat.Reply) *chat.Waiting {
+	w := &chat.Waiting{Turn: r.Waits}
+	if r.Over == "" {
+		return w
+	}
+	if over := v.render(p, chat.Reply{Kind: r.Kind, Markdown: r.Over}); len(over) == 1 {
+		w.Over = &over[0]
+	}
+	return w
 }
 
 // remains is the row that ends a turn's live message. One that an earlier life

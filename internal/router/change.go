@@ -120,6 +120,7 @@ func (c changes) asked(ctx context.Context, in chat.Inbound) (chat.Inbound, erro
 func (c changes) left(ctx context.Context, turn int64) {
 	if t, err := c.desk.Turns.TurnByID(ctx, turn); err == nil && t.State.Final() {
 		c.desk.notices.over(turn, chat.SignNone)
+		c.desk.voice.Wake(t.Place)
 		c.desk.lanes.rouse(0)
 	}
 }

@@ -80,6 +80,9 @@ func (d *desk) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
 		return nil
 	}
 	part := lines[i].Part
+	if w := part.Waits; w != nil && !d.waits(ctx, w.Turn) {
+		return nil // it was changed with its turn
+	}
 	part.Buttons = keep(part.Buttons, func(b chat.Button) bool {
 		return slices.Contains(single, verb) && b.Data != in.Data && !given(verb, row, b) && d.stillWaits(ctx, b)
 	})
@@ -104,10 +107,12 @@ func (d *desk) stillWaits(ctx context.Context, b chat.Button) bool {
 		return true
 	}
 	id, err := strconv.ParseInt(row, 10, 64)
-	if err != nil {
-		return false
-	}
-	t, err := d.Turns.TurnByID(ctx, id)
+	return err == nil && d.waits(ctx, id)
+}
+
+// waits reports whether a turn is queued.
+func (d *desk) waits(ctx context.Context, turn int64) bool {
+	t, err := d.Turns.TurnByID(ctx, turn)
 	return err == nil && t.State == chat.TurnQueued
 }
 

@@ -407,6 +407,12 @@ func (v *voice) Compose(p chat.Place, turn int64, key string, class chat.OutClas
 		if turn > 0 {
 			o.Seq = i + 1
 		}
+		if r.Waits != 0 {
+			o.Part.Waits = &chat.Waiting{Turn: r.Waits}
+			if r.Over != "" {
+				o.Part.Waits.Over = &chat.Part{Text: r.Over}
+			}
+		}
 		outs = append(outs, o)
 	}
 	return outs

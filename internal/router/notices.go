@@ -35,6 +35,7 @@ type notices struct {
 	form    Notices
 	signals Signals
 	voice   Voice
+	turns   Turns
 	log     *slog.Logger
 	wg      sync.WaitGroup
 
@@ -56,6 +57,7 @@ func (n *notices) queued(in chat.Inbound, t chat.Turn, ahead int, takes bool, la
 		Kind: chat.ReplyNotice, Silent: true, ReplyTo: t.ReplyTo,
 		Markdown: i18n.T(lang, "router.queued", "n", ahead),
 		Buttons:  [][]chat.Button{row},
+		Waits:    t.ID, Over: i18n.T(lang, "router.queued_over"),
 	})
 }
 
@@ -69,6 +71,7 @@ func (n *notices) waits(in chat.Inbound, t, after chat.Turn, lang string) {
 			{Label: i18n.T(lang, "router.button_stop"), Data: fmt.Sprintf("stop:%d", after.ID), Style: "danger"},
 			removeButton(t, lang),
 		}},
+		Waits: t.ID, Over: i18n.T(lang, "router.queued_over"),
 	})
 }
 
@@ -109,6 +112,17 @@ func (n *notices) over(turn int64, s chat.Sign) {
 	}
 }
 
+// changed has the messages changed that tell of a turn which is not in the
+// queue any more. The ledger has noted what they are now.
+func (n *notices) changed(ctx context.Context, turn int64) {
+	t, err := n.turns.TurnByID(ctx, turn)
+	if err != nil { // they are changed a little later
+		n.log.DebugContext(ctx, "place of a turn not found", "turn", turn, "err", err)
+		return
+	}
+	n.voice.Wake(t.Place)
+}
+
 // took shows that the words of t went to the turn that runs.
 func (n *notices) took(t chat.Turn) {
 	n.leave(t.ID)
@@ -138,6 +152,7 @@ func (w withdrawing) Withdraw(ctx context.Context, turn int64, outs []chat.Out) 
 	err := w.QueueControl.Withdraw(ctx, turn, outs)
 	if err == nil {
 		w.notices.over(turn, chat.SignNone)
+		w.notices.changed(ctx, turn)
 	}
 	return err
 }

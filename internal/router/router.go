@@ -153,7 +153,7 @@ func New(ctx context.Context, d Deps, cfg Config) (*Router, error) {
 		cfg.Notices = NoticeReaction
 	}
 	n := &notices{
-		ctx: context.WithoutCancel(ctx), form: cfg.Notices, signals: d.Signals, voice: d.Voice,
+		ctx: context.WithoutCancel(ctx), form: cfg.Notices, signals: d.Signals, voice: d.Voice, turns: d.Ledger.Turns,
 		log: cfg.Log, shown: map[int64]chat.Turn{},
 	}
 	d.Ledger.Control = withdrawing{d.Ledger.Control, n}

@@ -181,7 +181,7 @@ func (d *desk) given(ctx context.Context, g gift, failure error) {
 		text := i18n.T(g.lang, "router.steer_late", "agent", g.agent)
 		reply := chat.Reply{
 			Kind: chat.ReplyNotice, Silent: true, ReplyTo: g.turn.ReplyTo, Markdown: text,
-			Buttons: [][]chat.Button{{removeButton(g.turn, g.lang)}},
+			Buttons: [][]chat.Button{{removeButton(g.turn, g.lang)}}, Waits: g.turn.ID, Over: i18n.T(g.lang, "router.queued_over"),
 		}
 		if err := d.voice.Say(ctx, g.turn.Place, fmt.Sprintf("steer/%d/%d", g.turn.ID, g.into), reply); err != nil {
 			d.cfg.Log.WarnContext(ctx, "notice not stored", "turn", g.turn.ID, "err", err)
@@ -205,6 +205,7 @@ func (d *desk) undecided(ctx context.Context) {
 			Buttons: [][]chat.Button{{
 				{Label: i18n.T(lang, "router.button_run"), Data: fmt.Sprintf("run:%d", t.Session), Style: "primary"}, removeButton(t, lang),
 			}},
+			Waits: t.ID,
 		}
 		if err := d.voice.Say(ctx, t.Place, fmt.Sprintf("undecided/%d", t.ID), reply); err != nil {
 			d.cfg.Log.WarnContext(ctx, "notice not stored", "turn", t.ID, "err", err)

@@ -85,7 +85,8 @@ func endTurn(ctx context.Context, t *tx, e chat.Ending, usage string) error {
 	if n == 0 {
 		return conflict("turn", e.Turn)
 	}
-	return nil
+	_, err = unwait(ctx, t, e.Turn)
+	return err
 }
 
 // voidAsks ends what a turn still asks.

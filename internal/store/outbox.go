@@ -61,13 +61,17 @@ func insertOut(ctx context.Context, t *tx, o chat.Out) error {
 	if o.Op == "" {
 		o.Op = chat.OpPost
 	}
+	waits, over, err := waitsFor(ctx, t, o.Part)
+	if err != nil || over {
+		return err
+	}
 	n, err := t.exec(ctx, `INSERT INTO outbox
-(idem_key, place, channel, turn, seq, ask, class, op, target, body, crc, state, due_at, at, spool)
+(idem_key, place, channel, turn, seq, ask, class, op, target, body, crc, state, due_at, at, spool, waits)
 SELECT ?1, p.id, p.account || '/' || p.chat, ?3,
 	CASE ?3 WHEN 0 THEN 0 ELSE (SELECT coalesce(max(seq), 0) + 1 FROM outbox WHERE turn = ?3 AND turn > 0) END,
-	?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?11, ?12 FROM place p WHERE p.id = `+heir+`?2)
+	?4, ?5, ?6, ?7, ?8, ?9, 'pending', ?10, ?11, ?12, ?13 FROM place p WHERE p.id = `+heir+`?2)
 ON CONFLICT (idem_key) DO NOTHING`,
-		o.Key, o.Place.ID, o.Turn, o.Ask, o.Class, o.Op, target, body, crc, micros(o.DueAt), micros(t.now), spooled(o.Part))
+		o.Key, o.Place.ID, o.Turn, o.Ask, o.Class, o.Op, target, body, crc, micros(o.DueAt), micros(t.now), spooled(o.Part), waits)
 	if err != nil || n == 1 {
 		return err
 	}
@@ -208,8 +212,10 @@ ON CONFLICT (outbox) DO NOTHING`, id, ref.ID, ref.Num, text, micros(t.now))
 		if n == 0 {
 			return nil // known already
 		}
-		_, err = t.exec(ctx, `UPDATE outbox SET state = 'sent', error = '' WHERE id = ?`, id)
-		return err
+		if _, err = t.exec(ctx, `UPDATE outbox SET state = 'sent', error = '' WHERE id = ?`, id); err != nil {
+			return err
+		}
+		return arrivedLate(ctx, t, id)
 	})
 }
 

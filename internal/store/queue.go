@@ -25,7 +25,8 @@ func withdraw(ctx context.Context, t *tx, turn int64) error {
 	if n == 0 {
 		return conflict("turn", turn)
 	}
-	return nil
+	_, err = unwait(ctx, t, turn)
+	return err
 }
 
 // Hold is described at router.QueueControl.

@@ -28,7 +28,10 @@ func (v Runs) Claim(ctx context.Context, turn int64, s chat.AttemptState) (a cha
 		if n == 0 {
 			return conflict("turn", turn)
 		}
-		a, err = newAttempt(ctx, t, turn, s)
+		if a, err = newAttempt(ctx, t, turn, s); err != nil {
+			return err
+		}
+		a.Notices, err = unwait(ctx, t, turn)
 		return err
 	})
 	return a, err

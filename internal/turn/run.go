@@ -102,6 +102,9 @@ func (n *run) claim() bool {
 		return false
 	}
 	fault.Hit(fault.TurnClaimed)
+	if n.attempt.Notices {
+		n.voice.Wake(n.turn.Place)
+	}
 	n.turn.State = chat.TurnRunning
 	return true
 }
