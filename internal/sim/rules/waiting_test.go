@@ -37,3 +37,51 @@ func TestWordsMeantInPlaceOfATurnOutliveTheDaemon(t *testing.T) {
 		t.Errorf("what was replaced is offered: %+v", b)
 	}
 }
+
+// Whether the turn begins in this life of the daemon or in the next one.
+func TestNoticeOfAMessageThatWaitsNoMoreOffersNothing(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		o    rig.Options
+		kill bool
+	}{
+		"web":                        {rig.Options{NoTelegram: true}, false},
+		"telegram":                   {rig.Options{}, false},
+		"web, after a restart":       {rig.Options{NoTelegram: true}, true},
+		"telegram, after a restart ": {rig.Options{}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.o.Env = []string{"CLIGATE_QUEUE_NOTICE=text"}
+			u := house(t, c.o)
+			u.remember("plum")
+			known := u.known()
+			u.Say("hang")
+			u.runs()
+			u.Say("say later")
+			notice := u.news(known, strings.Split(text("router.queued"), "{")[0])
+			if !has(notice, "rm:") {
+				t.Fatalf("the notice offers %+v", notice.Buttons)
+			}
+			if c.kill {
+				u.r.Kill()
+				u.r.Start()
+			} else {
+				u.Press("stop:")
+				u.Press("run:")
+			}
+			u.news(known, "later")
+			u.r.Until("the notice offers nothing", func() bool {
+				for _, m := range u.Shown() {
+					if m.ID == notice.ID {
+						return len(m.Buttons) == 0 && m.Text == text("router.queued_over")
+					}
+				}
+				return false
+			})
+			if _, b, ok := u.Find("rm:"); ok {
+				t.Errorf("still offered: %+v", b)
+			}
+		})
+	}
+}
