@@ -80,7 +80,7 @@ func (d *desk) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
 		return nil
 	}
 	part := lines[i].Part
-	if w := part.Waits; w != nil && !d.waits(ctx, w.Turn) {
+	if w := part.Waits; w != nil && !waits(ctx, d.Turns, w.Turn) {
 		return nil // it was changed with its turn
 	}
 	part.Buttons = keep(part.Buttons, func(b chat.Button) bool {
@@ -107,12 +107,12 @@ func (d *desk) stillWaits(ctx context.Context, b chat.Button) bool {
 		return true
 	}
 	id, err := strconv.ParseInt(row, 10, 64)
-	return err == nil && d.waits(ctx, id)
+	return err == nil && waits(ctx, d.Turns, id)
 }
 
 // waits reports whether a turn is queued.
-func (d *desk) waits(ctx context.Context, turn int64) bool {
-	t, err := d.Turns.TurnByID(ctx, turn)
+func waits(ctx context.Context, turns Turns, turn int64) bool {
+	t, err := turns.TurnByID(ctx, turn)
 	return err == nil && t.State == chat.TurnQueued
 }
 
