@@ -179,7 +179,7 @@ func (e endpoint) config() map[string]any {
 // openEndpoint hands out the address of the long connection.
 func (s *Server) openEndpoint(w http.ResponseWriter, r *http.Request) {
 	call := Call{At: time.Now(), Method: "endpoint"}
-	defer func() { s.note(call) }()
+	defer func() { s.Note(call) }()
 	if f := s.take("endpoint", ""); f != nil && f.before(w, r) {
 		call.Error = "fault: " + string(f.Kind)
 		return

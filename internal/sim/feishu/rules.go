@@ -1,6 +1,6 @@
 package feishu
 
-import "sync"
+import "cligate/internal/sim/standin"
 
 // Rule names one thing that the real service refuses.
 type Rule string
@@ -52,26 +52,10 @@ func Rules() []Rule {
 }
 
 // rulebook knows which rules are in force.
-type rulebook struct {
-	mu  sync.Mutex
-	off map[Rule]bool
-}
-
-// Without switches rules off, to prove that tests notice.
-func (b *rulebook) Without(rules ...Rule) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, r := range rules {
-		b.off[r] = true
-	}
-}
+type rulebook struct{ standin.Rulebook[Rule] }
 
 // on reports whether a rule is in force.
-func (b *rulebook) on(r Rule) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return !b.off[r]
-}
+func (b *rulebook) on(r Rule) bool { return b.On(r) }
 
 // Limits of the service.
 const (

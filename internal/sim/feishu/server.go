@@ -17,10 +17,11 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"cligate/internal/sim/standin"
 )
 
 // Server is one open platform with one tenant.
@@ -82,7 +83,7 @@ func New() (*Server, error) {
 	}
 	s := &Server{
 		URL: "http://" + l.Addr().String(), apps: map[string]*app{}, closed: make(chan struct{}),
-		rulebook: &rulebook{off: map[Rule]bool{}}, faults: &faults{}, journal: &journal{}, clock: &clock{},
+		rulebook: &rulebook{}, faults: &faults{}, journal: &journal{}, clock: &clock{},
 		world: newWorld(),
 	}
 	s.rates = newRates(s.clock)
@@ -159,23 +160,7 @@ type Call struct {
 }
 
 // journal is what was asked of the server.
-type journal struct {
-	mu    sync.Mutex
-	calls []Call
-}
-
-// Calls returns what was asked of the server so far.
-func (j *journal) Calls() []Call {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return slices.Clone(j.calls)
-}
-
-func (j *journal) note(c Call) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.calls = append(j.calls, c)
-}
+type journal struct{ standin.Journal[Call] }
 
 // refusal is an error of the API.
 type refusal struct {
@@ -243,7 +228,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	f := s.take(route.name, s.chatOf(route, q))
 	if f != nil && f.before(w, r) {
 		call.Code, call.Status, call.Error, call.Chat = f.Code, f.Status, "fault: "+string(f.Kind), s.chatOf(route, q)
-		s.note(call)
+		s.Note(call)
 		return
 	}
 	data, no := s.carryOut(route, r, q, &call)
@@ -252,10 +237,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		call.Status, call.Code, call.Error = no.status, no.code, no.msg
 	}
 	if f != nil {
-		call.Lost = f.loses()
+		call.Lost = f.Kind.Loses()
 	}
-	s.note(call)
-	if f != nil && f.after(w, r) {
+	s.Note(call)
+	if f != nil && f.failure().After(w, r) {
 		return
 	}
 	if raw, ok := data.(download); ok && no == nil {
@@ -289,18 +274,7 @@ func (s *Server) carryOut(route *route, r *http.Request, q request, call *Call) 
 }
 
 // Wait blocks until ok says so or the limit passes.
-func (s *Server) Wait(limit time.Duration, ok func() bool) bool {
-	end := time.Now().Add(limit)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		if time.Now().After(end) {
-			return false
-		}
-		<-tick.C
-	}
-	return true
-}
+func (s *Server) Wait(limit time.Duration, ok func() bool) bool { return standin.Wait(limit, ok) }
 
 // joined is a list of words for an error text.
 func joined(words []string) string { return strings.Join(words, ", ") }

@@ -1,30 +1,29 @@
 package telegram
 
 import (
-	"encoding/json"
 	"net/http"
-	"slices"
-	"sync"
 	"time"
+
+	"cligate/internal/sim/standin"
 )
 
 // FaultKind is a way in which the service fails.
-type FaultKind string
+type FaultKind = standin.FaultKind
 
 // Fault kinds.
 const (
-	TooMany   FaultKind = "429"   // refused, wait After seconds
-	BadPage   FaultKind = "502"   // an HTML page instead of JSON
-	Internal  FaultKind = "500"   // JSON, "Internal Server Error"
-	Refuse    FaultKind = "400"   // refused with Text
-	Forbidden FaultKind = "403"   // refused with Text
-	Lose      FaultKind = "lose"  // carried out, then the connection is cut
-	Drop      FaultKind = "drop"  // the connection is cut before anything happens
-	Hang      FaultKind = "hang"  // carried out, then no answer until the caller gives up or Until closes
-	Deaf      FaultKind = "deaf"  // nothing happens and no answer comes until the caller gives up
-	Slow      FaultKind = "slow"  // carried out after Delay
-	CutBody   FaultKind = "cut"   // carried out, half of the answer arrives
-	Blackout  FaultKind = "black" // every call is cut; ends with Heal
+	TooMany   FaultKind = "429" // refused, wait After seconds
+	Internal  FaultKind = "500" // JSON, "Internal Server Error"
+	Refuse    FaultKind = "400" // refused with Text
+	Forbidden FaultKind = "403" // refused with Text
+	BadPage             = standin.BadPage
+	Lose                = standin.Lose
+	Drop                = standin.Drop
+	Hang                = standin.Hang
+	Deaf                = standin.Deaf
+	Slow                = standin.Slow
+	CutBody             = standin.CutBody
+	Blackout            = standin.Blackout
 )
 
 // Fault makes the next Times calls of Method (empty = any but getUpdates) fail.
@@ -37,58 +36,23 @@ type Fault struct {
 	Text   string
 	Delay  time.Duration
 	Until  chan struct{}
-	used   int
 }
 
 // faults are the failures that are to come.
-type faults struct {
-	mu   sync.Mutex
-	list []*Fault
-}
-
-// Fail adds a fault.
-func (s *faults) Fail(f Fault) *Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list = append(s.list, &f)
-	return &f
-}
-
-// Heal removes all faults.
-func (s *faults) Heal() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.list = nil
-}
-
-// Used reports how often a fault struck.
-func (s *faults) Used(f *Fault) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return f.used
-}
+type faults struct{ standin.Faults[Fault] }
 
 // take returns the fault that strikes a call; nil = none.
 func (s *faults) take(method string, p params, r *rates) *Fault {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, f := range s.list {
+	f := s.Take(func(f *Fault) bool {
 		if f.Method != "" && f.Method != method || f.Method == "" && method == "getUpdates" && f.Kind != Blackout {
-			continue
+			return false
 		}
-		if f.Chat != 0 && f.Chat != p.num("chat_id") {
-			continue
-		}
-		f.used++
-		if f.Times > 0 && f.used >= f.Times {
-			s.list = slices.Delete(s.list, i, i+1)
-		}
-		if f.Kind == TooMany {
-			r.pause(p.num("chat_id"), time.Duration(f.After)*time.Second)
-		}
-		return f
+		return f.Chat == 0 || f.Chat == p.num("chat_id")
+	}, func(f *Fault) int { return f.Times })
+	if f != nil && f.Kind == TooMany {
+		r.pause(p.num("chat_id"), time.Duration(f.After)*time.Second)
 	}
-	return nil
+	return f
 }
 
 func (f *Fault) code() int {
@@ -108,75 +72,22 @@ func (f *Fault) code() int {
 	}
 }
 
-// loses reports whether the call is carried out without the caller knowing.
-func (f *Fault) loses() bool { return f.Kind == Lose || f.Kind == Hang || f.Kind == CutBody }
+// failure is what becomes of a call whatever it is.
+func (f *Fault) failure() standin.Failure {
+	return standin.Failure{Kind: f.Kind, Delay: f.Delay, Until: f.Until, Half: `{"ok":tr`}
+}
 
 // before acts instead of the call; it reports whether the call is over.
 func (f *Fault) before(w http.ResponseWriter, r *http.Request) bool {
 	switch f.Kind {
 	case TooMany:
 		answer(w, nil, &refusal{code: 429, text: "Too Many Requests: retry after " + itoa(f.After), after: f.After})
-	case BadPage:
-		w.Header().Set("Content-Type", "text/html")
-		w.WriteHeader(http.StatusBadGateway)
-		_, _ = w.Write([]byte("<html><head><title>502 Bad Gateway</title></head></html>"))
 	case Internal:
 		answer(w, nil, &refusal{code: 500, text: "Internal Server Error"})
 	case Refuse, Forbidden:
 		answer(w, nil, &refusal{code: f.code(), text: f.Text})
-	case Drop, Blackout:
-		cut(w)
-	case Deaf:
-		f.wait(r)
-		cut(w)
-	case Slow:
-		t := time.NewTimer(f.Delay)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-r.Context().Done():
-		}
-		return false
 	default:
-		return false
+		return f.failure().Before(w, r)
 	}
 	return true
-}
-
-// after acts instead of the answer; it reports whether the answer is dealt with.
-func (f *Fault) after(w http.ResponseWriter, r *http.Request) bool {
-	switch f.Kind {
-	case Lose:
-		cut(w)
-	case Hang:
-		f.wait(r)
-		cut(w)
-	case CutBody:
-		w.Header().Set("Content-Length", "500")
-		b, _ := json.Marshal(map[string]any{"ok": true})
-		_, _ = w.Write(b[:len(b)/2])
-		cut(w)
-	default:
-		return false
-	}
-	return true
-}
-
-func (f *Fault) wait(r *http.Request) {
-	select {
-	case <-r.Context().Done():
-	case <-f.Until:
-	}
-}
-
-// cut closes the connection without an answer.
-func cut(w http.ResponseWriter) {
-	h, ok := w.(http.Hijacker)
-	if !ok {
-		panic(http.ErrAbortHandler)
-	}
-	c, _, err := h.Hijack()
-	if err == nil {
-		_ = c.Close()
-	}
 }

@@ -3,9 +3,10 @@ package telegram
 import (
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"cligate/internal/sim/standin"
 )
 
 // Rule names one thing that the real service refuses.
@@ -57,26 +58,10 @@ func Rules() []Rule {
 }
 
 // rulebook knows which rules are in force.
-type rulebook struct {
-	mu  sync.Mutex
-	off map[Rule]bool
-}
-
-// Without switches rules off, to prove that tests notice.
-func (b *rulebook) Without(rules ...Rule) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, r := range rules {
-		b.off[r] = true
-	}
-}
+type rulebook struct{ standin.Rulebook[Rule] }
 
 // on reports whether a rule is in force.
-func (b *rulebook) on(r Rule) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return !b.off[r]
-}
+func (b *rulebook) on(r Rule) bool { return b.On(r) }
 
 // entity is a piece of formatting, in UTF-16 units.
 type entity struct {

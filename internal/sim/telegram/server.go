@@ -15,10 +15,11 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"cligate/internal/sim/standin"
 )
 
 // Server is one Bot API server.
@@ -104,7 +105,7 @@ func New() (*Server, error) {
 	}
 	s := &Server{
 		URL: "http://" + l.Addr().String(), bots: map[string]*bot{}, chats: map[int64]*chatState{},
-		rulebook: &rulebook{off: map[Rule]bool{}}, faults: &faults{}, rates: newRates(), journal: &journal{},
+		rulebook: &rulebook{}, faults: &faults{}, rates: newRates(), journal: &journal{},
 		uploads: &uploads{forbidden: map[string]bool{}, handled: map[string]time.Time{}}, shelf: newShelf(),
 	}
 	s.mailroom, s.profiles = &mailroom{s}, &profiles{s}
@@ -145,43 +146,18 @@ func (s *Server) Revoke(token string) {
 }
 
 // journal is what was asked of the server.
-type journal struct {
-	mu    sync.Mutex
-	calls []Call
-}
-
-// Calls returns what was asked of the server so far.
-func (j *journal) Calls() []Call {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return slices.Clone(j.calls)
-}
+type journal struct{ standin.Journal[Call] }
 
 // note keeps a call; a poll that worked is not worth it.
 func (j *journal) note(c Call) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
 	if c.Method != "getUpdates" || !c.OK {
-		j.calls = append(j.calls, c)
+		j.Note(c)
 	}
 }
 
 // Wait blocks until ok, called with the lock held by nobody, says so, or the
 // limit passes; it looks again whenever the server's state changes.
-func (s *Server) Wait(limit time.Duration, ok func() bool) bool {
-	end := time.Now().Add(limit)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if ok() {
-			return true
-		}
-		if time.Now().After(end) {
-			return false
-		}
-		<-tick.C
-	}
-}
+func (s *Server) Wait(limit time.Duration, ok func() bool) bool { return standin.Wait(limit, ok) }
 
 // refusal is an error of the API.
 type refusal struct {
@@ -243,10 +219,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		call.Code, call.Error = no.code, no.text
 	}
 	if f != nil {
-		call.Lost = f.loses()
+		call.Lost = f.Kind.Loses()
 	}
 	s.note(call)
-	if f != nil && f.after(w, r) {
+	if f != nil && f.failure().After(w, r) {
 		return
 	}
 	answer(w, result, no)
