@@ -211,12 +211,13 @@ func (a *Adapter) Health() platform.Health { return a.link.Health() }
 
 // Traits implements platform.Adapter. The rates are those of the service (five
 // messages a second to a chat, fifty calls a second of one kind), with some
-// room.
+// room: no second lets more than five messages through, even when what was sent
+// a moment apart arrives together.
 func (a *Adapter) Traits() platform.Traits {
 	return platform.Traits{
 		Edits: true, Buttons: true, React: true, Settles: true, MaxUpload: maxUpload,
-		PerChat:       platform.Rate{Every: 250 * time.Millisecond, Burst: 4},
-		PerGroup:      platform.Rate{Every: 250 * time.Millisecond, Burst: 4},
+		PerChat:       platform.Rate{Every: 340 * time.Millisecond, Burst: 2},
+		PerGroup:      platform.Rate{Every: 340 * time.Millisecond, Burst: 2},
 		PerAccount:    platform.Rate{Every: 25 * time.Millisecond, Burst: 20},
 		ProgressEvery: time.Second, ProgressEveryGroup: time.Second,
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/platform"
 	"cligate/internal/platform/platformtest"
 	sim "cligate/internal/sim/feishu"
 )
@@ -57,4 +58,17 @@ func TestTheAdapterConforms(t *testing.T) {
 			},
 		}
 	})
+}
+
+// What a bucket holds and what it gets within a second may be sent in that
+// second; one more may arrive in it that was sent before.
+func TestNoSecondLetsMoreMessagesThroughThanTheServiceTakes(t *testing.T) {
+	t.Parallel()
+	const most = 5
+	tr := adapter(t, service(t), nil).Traits()
+	for name, r := range map[string]platform.Rate{"direct": tr.PerChat, "group": tr.PerGroup} {
+		if n := r.Burst + int(time.Second/r.Every) + 1; n > most {
+			t.Errorf("%s chats: %d in a second, the service takes %d", name, n, most)
+		}
+	}
 }

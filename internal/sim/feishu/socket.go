@@ -34,6 +34,8 @@ type conn struct {
 	mood Mood
 	acks map[string]chan frames.Frame
 	over chan struct{} // closed when the connection is lost
+
+	opened time.Time
 }
 
 func (d *dispatch) ticket(ticket, app string) {
@@ -53,6 +55,18 @@ func (d *dispatch) Connections(app string) int {
 		}
 	}
 	return n
+}
+
+// Opened is when an app's newest connection was made; zero when it has none.
+func (d *dispatch) Opened(app string) (t time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.conns {
+		if c.app == app && c.opened.After(t) {
+			t = c.opened
+		}
+	}
+	return t
 }
 
 // Turn changes the mood of an app's present connections; a later one is well.
@@ -118,7 +132,7 @@ func (s *Server) openSocket(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	c := &conn{d: d, app: id, ws: ws, acks: map[string]chan frames.Frame{}, over: make(chan struct{})}
+	c := &conn{d: d, app: id, ws: ws, acks: map[string]chan frames.Frame{}, over: make(chan struct{}), opened: time.Now()}
 	d.mu.Lock()
 	if d.over {
 		d.mu.Unlock()

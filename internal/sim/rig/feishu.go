@@ -47,6 +47,7 @@ func Direct(n int64) string { return fmt.Sprintf("oc_%d", n) }
 type feishuHouse struct {
 	Feishu *feishu.Server // nil without Options.Feishu
 	r      *Rig
+	posts  string // the address for posts
 }
 
 // openFeishu starts the stand-in, with a direct chat for each owner.
@@ -69,7 +70,7 @@ func openFeishu(r *Rig) *feishuHouse {
 		srv.AddPerson(Person(n), fmt.Sprintf("Owner %d", n))
 		srv.AddChat(Direct(n), feishu.P2P, "", []string{App}, Person(n))
 	}
-	return &feishuHouse{srv, r}
+	return &feishuHouse{Feishu: srv, r: r}
 }
 
 // env is what the daemon is told of its app.
@@ -89,10 +90,23 @@ func (h *feishuHouse) env() []string {
 		return env
 	}
 	addr := free(h.r.tb)
-	h.Feishu.SetWebhook(App, "http://"+addr+"/events", EncryptKey, Verification)
+	h.posts = "http://" + addr + "/events"
+	h.Posts()
 	return append(env, "CLIGATE_FEISHU_WEBHOOK_ADDR="+addr, "CLIGATE_FEISHU_WEBHOOK_PATH=/events",
 		"CLIGATE_FEISHU_ENCRYPT_KEY="+EncryptKey, "CLIGATE_FEISHU_VERIFICATION_TOKEN="+Verification)
 }
+
+// Hears reports whether events can come to the daemon.
+func (h *feishuHouse) Hears() bool {
+	if h.posts == "" {
+		return h.Feishu.Connections(App) > 0
+	}
+	_, _, err := h.Feishu.Forge(App, feishu.Forged{Body: []byte("{}"), Signature: "none"})
+	return err == nil
+}
+
+// Posts makes the service post its events, of a rig by webhook.
+func (h *feishuHouse) Posts() { h.Feishu.SetWebhook(App, h.posts, EncryptKey, Verification) }
 
 // leave ends the stand-in.
 func (h *feishuHouse) leave() {
@@ -108,10 +122,8 @@ func (h *feishuHouse) FeishuChat(owner int64) *Talk { return h.FeishuAs(Direct(o
 // (Feishu.AddChat), except the owners' direct ones. In groups set Talk.To to
 // "@Rig".
 func (h *feishuHouse) FeishuAs(chat, person string) *Talk {
-	s := &feishuSide{srv: h.Feishu, chat: chat, from: person}
-	t := h.r.talk(chat, s)
+	t := h.r.talk(chat, &feishuSide{srv: h.Feishu, chat: chat, from: person, over: make(chan struct{})})
 	t.spaced = true
-	s.missed = t.unpress
 	return t
 }
 
@@ -119,8 +131,8 @@ func (h *feishuHouse) FeishuAs(chat, person string) *Talk {
 type feishuSide struct {
 	srv        *feishu.Server
 	chat, from string
-	missed     func(message, data string) // a press was not answered: it can be made again
 
+	over   chan struct{}
 	busy   sync.WaitGroup // presses that are under way
 	mu     sync.Mutex
 	clicks []press
@@ -142,26 +154,51 @@ func (s *feishuSide) sayAt(at time.Time, text string) {
 }
 
 // press presses a button of the message, or one that it does not have. The
-// service waits for the answer; we do not.
+// service waits for the answer; we do not. Who sees that a press did not reach
+// the daemon presses again, as long as the button is there.
 func (s *feishuSide) press(message, data string) {
-	value := map[string]any{"data": data}
+	value, real := s.button(message, data)
+	s.busy.Go(func() {
+		again := time.NewTicker(pressEvery)
+		defer again.Stop()
+		for {
+			p := press{data: data, at: time.Now()}
+			p.Click = s.srv.Press(App, message, s.from, value, nil)
+			s.mu.Lock()
+			s.clicks = append(s.clicks, p)
+			s.mu.Unlock()
+			if !p.unheard() {
+				return
+			}
+			select {
+			case <-s.over:
+				return
+			case <-again.C:
+			}
+			if _, ok := s.button(message, data); real && !ok {
+				return
+			}
+		}
+	})
+}
+
+// pressEvery is how long people wait before they press again.
+const pressEvery = 100 * time.Millisecond
+
+// unheard reports whether a press did not reach the daemon: none was connected,
+// or the connection was lost with it.
+func (p press) unheard() bool { return p.Code == feishu.Unanswered && p.Took < ackWithin }
+
+// button is what a button of a message sends, and whether there is one.
+func (s *feishuSide) button(message, data string) (value map[string]any, ok bool) {
 	for _, m := range s.srv.Shown(s.chat) {
 		for _, b := range m.Buttons {
 			if m.ID == message && b.Value["data"] == data {
-				value = b.Value
+				return b.Value, true
 			}
 		}
 	}
-	s.busy.Go(func() {
-		p := press{data: data, at: time.Now()}
-		p.Click = s.srv.Press(App, message, s.from, value, nil)
-		s.mu.Lock()
-		s.clicks = append(s.clicks, p)
-		s.mu.Unlock()
-		if p.Code == feishu.Unanswered {
-			s.missed(message, data)
-		}
-	})
+	return map[string]any{"data": data}, false
 }
 
 // pressed is every press that is over.
@@ -192,6 +229,10 @@ func (s *feishuSide) shown() ([]Message, error) {
 }
 
 func (s *feishuSide) idle() bool { return s.srv.Pending(App) == 0 }
-func (s *feishuSide) close()     { s.busy.Wait() }
+
+func (s *feishuSide) close() {
+	close(s.over)
+	s.busy.Wait()
+}
 
 var _ side = (*feishuSide)(nil)

@@ -155,7 +155,7 @@ func presses(talks []*Talk) (out []oracle.Press) {
 		}
 		for _, p := range s.pressed() {
 			out = append(out, oracle.Press{Chat: t.Chat, Data: p.data, Code: p.Code, Took: p.Took,
-				Excused: p.Code == feishu.Unanswered && p.Took < ackWithin})
+				Excused: p.unheard()})
 		}
 	}
 	return out

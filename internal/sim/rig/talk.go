@@ -199,13 +199,6 @@ func (t *Talk) once(message, data string) bool {
 	return true
 }
 
-// unpress lets a button be pressed again: its author saw that nothing came of it.
-func (t *Talk) unpress(message, data string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	delete(t.pressed, message+" "+data)
-}
-
 // Forge presses a button that need not exist.
 func (t *Talk) Forge(message, data string) { t.side.press(message, data) }
 

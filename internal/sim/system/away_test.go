@@ -1,20 +1,22 @@
 package system
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"cligate/internal/sim/feishu"
 	"cligate/internal/sim/oracle"
 	"cligate/internal/sim/rig"
 )
 
-// away is a rig whose daemon has worked and is down now.
-func away(t *testing.T, agent string) (*rig.Rig, *person) {
+// away is a rig whose daemon has worked on one platform and is down now.
+func away(t *testing.T, platform, agent string) (*rig.Rig, *person) {
 	t.Helper()
-	r := rig.New(t, rig.Options{Agent: agent})
+	r := rig.New(t, on(platform, rig.Options{Agent: agent, Owners: []int64{2001}}))
 	r.Start()
-	p := &person{t: t, r: r, c: r.Chat(rig.Owner), name: "w"}
+	p := &person{t: t, r: r, c: place(r, platform, 0), name: "w"}
 	p.last()
 	r.Kill()
 	return r, p
@@ -22,17 +24,21 @@ func away(t *testing.T, agent string) (*rig.Rig, *person) {
 
 func TestMessagesOfAShortAbsenceAreAnsweredInOrder(t *testing.T) {
 	t.Parallel()
-	for _, agent := range []string{rig.Claude, rig.Demo} {
-		t.Run(agent, func(t *testing.T) {
+	for _, w := range [][2]string{{"telegram", rig.Claude}, {"telegram", rig.Demo}, {"feishu", rig.Claude}, {"feishu-hook", rig.Demo}} {
+		t.Run(w[0]+"/"+w[1], func(t *testing.T) {
 			t.Parallel()
-			r, p := away(t, agent)
-			for range 5 {
+			r, p := away(t, w[0], w[1])
+			if r.Feishu != nil {
+				r.Feishu.Ladder(3*time.Second, time.Hour) // pushed again when we say so
+			}
+			for n := range 5 { // three seconds apart: they are no companions
 				key := p.key()
 				text, answer := r.Words().Echo(key)
 				r.Expect(oracle.Said{Chat: p.c.Chat, Key: key, Answer: answer, Allowed: true})
-				p.c.SayAt(time.Now().Add(-3*time.Second), text)
+				p.c.SayAt(time.Now().Add(time.Duration(3*n-15)*time.Second), text)
 			}
 			r.Start()
+			pushAgain(r)
 			p.settle()
 			r.Judge()
 			if strings.Contains(p.c.Text(), "older than") {
@@ -43,7 +49,26 @@ func TestMessagesOfAShortAbsenceAreAnsweredInOrder(t *testing.T) {
 	}
 }
 
-// old says things that Telegram kept for twenty hours and returns the answers.
+// pushAgain hands over what waits at Feishu as its ladder does, which says each
+// event some time after it failed: in the order in which they happened.
+func pushAgain(r *rig.Rig) {
+	if r.Feishu == nil {
+		return
+	}
+	r.Until("the daemon is connected", func() bool { return r.Hears() })
+	for _, d := range r.Feishu.Deliveries() {
+		if d.Acked {
+			continue
+		}
+		r.Feishu.PushAgain(d.ID)
+		r.Until("an event is taken", func() bool {
+			all := r.Feishu.Deliveries()
+			return all[slices.IndexFunc(all, func(x feishu.Delivery) bool { return x.ID == d.ID })].Acked
+		})
+	}
+}
+
+// old says things that the service kept for twenty hours and returns the answers.
 func old(p *person, n int) (answers []string) {
 	for range n {
 		key := p.key()
@@ -69,23 +94,28 @@ func asked(t *testing.T, p *person) {
 
 func TestOldMessagesAreAskedAboutOnceAndRunOnRequest(t *testing.T) {
 	t.Parallel()
-	r, p := away(t, rig.Claude)
-	old(p, 3)
-	r.Start()
-	asked(t, p)
-	r.Kill() // the question survives, and is not asked again
-	r.Start()
-	asked(t, p)
-	p.c.Press("aged:run")
-	p.settle()
-	p.last()
-	r.Judge()
-	finish(t, r)
+	for _, platform := range []string{"telegram", "feishu"} {
+		t.Run(platform, func(t *testing.T) {
+			t.Parallel()
+			r, p := away(t, platform, rig.Claude)
+			old(p, 3)
+			r.Start()
+			asked(t, p)
+			r.Kill() // the question survives, and is not asked again
+			r.Start()
+			asked(t, p)
+			p.c.Press("aged:run")
+			p.settle()
+			p.last()
+			r.Judge()
+			finish(t, r)
+		})
+	}
 }
 
 func TestOldMessagesAreDroppedOnRequest(t *testing.T) {
 	t.Parallel()
-	r, p := away(t, rig.Claude)
+	r, p := away(t, "telegram", rig.Claude)
 	answers := old(p, 3)
 	r.Start()
 	asked(t, p)
@@ -106,7 +136,7 @@ func TestOldMessagesAreDroppedOnRequest(t *testing.T) {
 
 func TestLimitOfOldMessagesIsConfigurable(t *testing.T) {
 	t.Parallel()
-	r, p := away(t, rig.Claude)
+	r, p := away(t, "telegram", rig.Claude)
 	old(p, 1)
 	r.Start("CLIGATE_MESSAGE_AGE=24h")
 	p.settle()

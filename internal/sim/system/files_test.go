@@ -15,9 +15,9 @@ import (
 // answer of several parts and of the files behind another.
 func TestFaultDuringLongFinalsAndFiles(t *testing.T) {
 	t.Parallel()
-	platforms, hits := []string{"telegram", "group"}, []int{2, 5}
+	platforms, hits := []string{"telegram", "group", "feishu"}, []int{2, 5}
 	if full() {
-		platforms, hits = append(platforms, "supergroup", "web"), []int{1, 2, 3, 4, 5, 6, 7}
+		platforms, hits = append(platforms, "supergroup", "web", "feishu-group"), []int{1, 2, 3, 4, 5, 6, 7}
 	}
 	for _, platform := range platforms {
 		for _, at := range []fault.Point{fault.ResultReceived, fault.TurnFinished, fault.SendIntended, fault.SendDone} {
@@ -31,7 +31,7 @@ func TestFaultDuringLongFinalsAndFiles(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%s/%s/%d", platform, at, hit), func(t *testing.T) {
 					t.Parallel()
-					r := rig.New(t, rig.Options{Agent: rig.Demo, Owners: []int64{2001}, NoTelegram: platform == "web"})
+					r := rig.New(t, on(platform, rig.Options{Agent: rig.Demo, Owners: []int64{2001}}))
 					r.Start("CLIGATE_FAULT=" + string(at) + ":" + strconv.Itoa(hit))
 					p := &person{t: t, r: r, name: "f", c: place(r, platform, 0)}
 					w := r.Words()
