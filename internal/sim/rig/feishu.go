@@ -135,7 +135,8 @@ type feishuSide struct {
 	over   chan struct{}
 	busy   sync.WaitGroup // presses that are under way
 	mu     sync.Mutex
-	clicks []press
+	clicks []press // that are over
+	open   int     // that are not
 }
 
 // press is one press and what its author saw.
@@ -158,7 +159,15 @@ func (s *feishuSide) sayAt(at time.Time, text string) {
 // the daemon presses again, as long as the button is there.
 func (s *feishuSide) press(message, data string) {
 	value, real := s.button(message, data)
+	s.mu.Lock()
+	s.open++
+	s.mu.Unlock()
 	s.busy.Go(func() {
+		defer func() {
+			s.mu.Lock()
+			s.open--
+			s.mu.Unlock()
+		}()
 		again := time.NewTicker(pressEvery)
 		defer again.Stop()
 		for {
@@ -228,7 +237,11 @@ func (s *feishuSide) shown() ([]Message, error) {
 	return out, nil
 }
 
-func (s *feishuSide) idle() bool { return s.srv.Pending(App) == 0 }
+func (s *feishuSide) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.open == 0 && s.srv.Pending(App) == 0
+}
 
 func (s *feishuSide) close() {
 	close(s.over)
