@@ -1,6 +1,7 @@
 package feishu
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"regexp"
@@ -75,7 +76,7 @@ func decode(raw string) (content, error) {
 func words(m incoming, me string) said {
 	c, err := decode(m.Content)
 	if err != nil && m.Type != "merge_forward" {
-		return said{odd: m.Type}
+		return said{odd: cmp.Or(m.Type, "unknown")}
 	}
 	names := &naming{me: me, mentions: m.Mentions}
 	var out said
@@ -98,7 +99,7 @@ func words(m incoming, me string) said {
 		out.text = cardWords(m.Content)
 	default:
 		if out.text = described(m.Type, c, m.Content); out.text == "" {
-			out.odd = m.Type
+			out.odd = cmp.Or(m.Type, "unknown")
 		}
 	}
 	out.text, out.named, out.alien = strings.TrimSpace(out.text), names.named, names.alien && !names.named

@@ -86,16 +86,37 @@ func TestWhatAMessageSays(t *testing.T) {
 		"all":               {"text", `{"text":"@_all hello"}`, nil, "@all hello", nil, false, ""},
 		"post": {"post", `{"title":"Bug","content":[[{"tag":"at","user_id":"@_user_1"},{"tag":"text","text":"see "},{"tag":"a","text":"here","href":"https://x.org"}],[{"tag":"img","image_key":"img_1"}],[{"tag":"code_block","language":"GO","text":"x := 1\n"}]]}`,
 			[]any{me}, "Bug\nsee here (https://x.org)\n\n```go\nx := 1\n```", []string{"om_1/img_1/image"}, true, ""},
-		"image":     {"image", `{"image_key":"img_1"}`, nil, "", []string{"om_1/img_1/image"}, false, ""},
-		"file":      {"file", `{"file_key":"file_1","file_name":"../a.txt"}`, nil, "", []string{"om_1/file_1/file"}, false, ""},
-		"audio":     {"audio", `{"file_key":"file_1","duration":2500}`, nil, "", []string{"om_1/file_1/file"}, false, ""},
-		"media":     {"media", `{"file_key":"file_1","image_key":"img_1","file_name":"v.mp4"}`, nil, "", []string{"om_1/file_1/file"}, false, ""},
-		"sticker":   {"sticker", `{"file_key":"x"}`, nil, "[sticker]", nil, false, ""},
-		"location":  {"location", `{"name":"Home","longitude":"1","latitude":"2"}`, nil, "[location: Home (2, 1)]", nil, false, ""},
-		"a bundle":  {"merge_forward", `Merged and Forwarded Message`, nil, "", []string{"om_1/forward/quote"}, false, ""},
-		"a card":    {"interactive", `{"title":"Build","elements":[[{"tag":"text","text":"failed"}]]}`, nil, "Build\nfailed", nil, false, ""},
-		"something": {"hologram", `{}`, nil, "", nil, false, "hologram"},
-		"garbage":   {"text", `nonsense`, nil, "", nil, false, "text"},
+		"image":    {"image", `{"image_key":"img_1"}`, nil, "", []string{"om_1/img_1/image"}, false, ""},
+		"file":     {"file", `{"file_key":"file_1","file_name":"../a.txt"}`, nil, "", []string{"om_1/file_1/file"}, false, ""},
+		"audio":    {"audio", `{"file_key":"file_1","duration":2500}`, nil, "", []string{"om_1/file_1/file"}, false, ""},
+		"media":    {"media", `{"file_key":"file_1","image_key":"img_1","file_name":"v.mp4"}`, nil, "", []string{"om_1/file_1/file"}, false, ""},
+		"sticker":  {"sticker", `{"file_key":"x"}`, nil, "[sticker]", nil, false, ""},
+		"location": {"location", `{"name":"Home","longitude":"1","latitude":"2"}`, nil, "[location: Home (2, 1)]", nil, false, ""},
+		"a bundle": {"merge_forward", `Merged and Forwarded Message`, nil, "", []string{"om_1/forward/quote"}, false, ""},
+		"a card":   {"interactive", `{"title":"Build","elements":[[{"tag":"text","text":"failed"}]]}`, nil, "Build\nfailed", nil, false, ""},
+		"a raw card": {"interactive", `{"schema":"2.0","header":{"title":{"tag":"plain_text","content":"Deploy"}},"body":{"elements":[{"tag":"markdown","content":"**failed** on main"},{"tag":"column_set","columns":[{"elements":[{"tag":"button","text":{"tag":"plain_text","content":"Retry"}}]}]}]}}`,
+			nil, "Deploy\n**failed** on main\nRetry", nil, false, ""},
+		"a card of nodes":      {"interactive", `{"title":null,"elements":[[{"tag":"text","text":"see "},{"tag":"a","href":"https://x.org","text":"this"}],[{"tag":"img","image_key":"i"}],[{"tag":"note","elements":[{"tag":"text","text":"by CI"}]}]]}`, nil, "see this (https://x.org)\n[image]\nby CI", nil, false, ""},
+		"a group shared":       {"share_chat", `{"chat_id":"oc_7"}`, nil, "[a group was shared: oc_7]", nil, false, ""},
+		"a contact shared":     {"share_user", `{"user_id":"ou_7"}`, nil, "[a contact was shared: ou_7]", nil, false, ""},
+		"a folder":             {"folder", `{"file_key":"f","file_name":"docs"}`, nil, "[folder: docs; folders cannot be fetched]", nil, false, ""},
+		"a vote":               {"vote", `{"topic":"Lunch","options":["now","later"]}`, nil, "[vote: Lunch; now; later]", nil, false, ""},
+		"a task":               {"todo", `{"task_id":"t","summary":{"title":"Fix","content":[[{"tag":"text","text":"the build"}]]}}`, nil, "[todo: Fix the build]", nil, false, ""},
+		"a post by lang":       {"post", `{"zh_cn":{"title":"","content":[[{"tag":"text","text":"hello"}]]}}`, nil, "hello", nil, false, ""},
+		"an unknown node":      {"post", `{"content":[[{"tag":"new","text":"still words"},{"tag":"emotion","emoji_type":"SMILE"},{"tag":"hr"}]]}`, nil, "still words[SMILE]---", nil, false, ""},
+		"an empty post":        {"post", `{}`, nil, "", nil, false, ""},
+		"odd types":            {"audio", `{"file_key":"file_1","duration":"2500","file_name":7}`, nil, "", []string{"om_1/file_1/file"}, false, ""},
+		"command inside":       {"text", `{"text":"/model @_user_1 opus"}`, []any{me}, "/model opus", nil, true, ""},
+		"command, glued":       {"text", `{"text":"/status@_user_1"}`, []any{me}, "/status", nil, true, ""},
+		"two and a command":    {"text", `{"text":"@_user_10 @_user_1 /status"}`, []any{me, ben}, "/status", nil, true, ""},
+		"two after one":        {"text", `{"text":"/deny @_user_1 ask @_user_10"}`, []any{me, ben}, "/deny ask @Ben", nil, true, ""},
+		"another's command":    {"text", `{"text":"/status @_user_10"}`, []any{ben}, "/status @Ben", nil, false, ""},
+		"for another":          {"text", `{"text":"@_user_10 /status"}`, []any{ben}, "@Ben /status", nil, false, ""},
+		"mention twice":        {"text", `{"text":"@_user_1 stop that @_user_1"}`, []any{me}, "stop that", nil, true, ""},
+		"command in a post":    {"post", `{"content":[[{"tag":"at","user_id":"@_user_1"},{"tag":"text","text":" /status"}]]}`, []any{me}, "/status", nil, true, ""},
+		"everybody, a command": {"text", `{"text":"@_all /status"}`, nil, "@all /status", nil, false, ""},
+		"something":            {"hologram", `{}`, nil, "", nil, false, "hologram"},
+		"garbage":              {"text", `nonsense`, nil, "", nil, false, "text"},
 	} {
 		got := taking(t, reader(), arrived(map[string]any{"chat_type": "group", "message_type": c.kind, "content": c.content, "mentions": c.mentions}, nil))
 		var files []string
@@ -151,6 +172,66 @@ func FuzzEvents(f *testing.F) {
 	f.Add(string(arrived(map[string]any{"message_type": "post", "content": `{"content":[[{"tag":"at"}]]}`}, nil)))
 	f.Fuzz(func(_ *testing.T, raw string) {
 		_, _ = reader().take([]byte(raw)) // must not panic beyond what take recovers, nor hang
+	})
+}
+
+func TestAMessageThatComesUnderAnotherIdIsTheSameAndAnEqualOneIsNot(t *testing.T) {
+	t.Parallel()
+	one := taking(t, reader(), arrived(nil, nil)).msg
+	if again := taking(t, reader(), arrived(map[string]any{"message_id": "om_2"}, nil)).msg; again.Key == one.Key || again.Twin != one.Twin || one.Twin == "" {
+		t.Errorf("%q and %q", one.Twin, again.Twin)
+	}
+	for name, c := range map[string]struct{ m, who map[string]any }{
+		"a millisecond later": {map[string]any{"create_time": "1700000000124"}, nil},
+		"other words":         {map[string]any{"content": `{"text":"hi!"}`}, nil},
+		"another chat":        {map[string]any{"chat_id": "oc_2"}, nil},
+		"somebody else":       {nil, map[string]any{"sender_id": map[string]any{"open_id": "ou_other"}}},
+	} {
+		if other := taking(t, reader(), arrived(c.m, c.who)).msg; other.Twin == one.Twin {
+			t.Errorf("%s: taken for the same", name)
+		}
+	}
+	if timeless := taking(t, reader(), arrived(map[string]any{"create_time": ""}, nil)).msg; timeless.Twin != "" {
+		t.Errorf("without a time: %q", timeless.Twin)
+	}
+}
+
+func TestAMessageWithoutAnAuthorIsKeptForWhoeverLooksIntoIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		m, who map[string]any
+		fails  bool
+	}{
+		"no sender":   {nil, map[string]any{"sender_id": nil}, true},
+		"a program's": {nil, map[string]any{"sender_id": nil, "sender_type": "app"}, false},
+		"no chat":     {map[string]any{"chat_id": ""}, nil, true},
+		"no id":       {map[string]any{"message_id": nil}, nil, true},
+	} {
+		got, err := reader().take(arrived(c.m, c.who))
+		if (err != nil) != c.fails || got.ok {
+			t.Errorf("%s: %+v, %v", name, got.msg, err)
+		}
+	}
+	// What may be missing, is.
+	for _, field := range []string{"create_time", "chat_type", "message_type", "content", "mentions"} {
+		if got, err := reader().take(arrived(map[string]any{field: nil}, nil)); err != nil || !got.ok || got.msg.SentAt.IsZero() {
+			t.Errorf("without %s: %+v, %v", field, got.msg, err)
+		}
+	}
+}
+
+// FuzzContents reads whatever contents there may be.
+func FuzzContents(f *testing.F) {
+	for _, kind := range []string{"text", "post", "image", "interactive", "todo", "vote", "merge_forward", "x"} {
+		f.Add(kind, `{"text":"@_user_1 /x @_user_2","title":"t","content":[[{"tag":"at","user_id":"@_user_1"},{"tag":"code_block"}]],"elements":[[{"tag":"a"}],{"tag":"div","text":{"content":"x"}}],"zh_cn":{"content":[[]]}}`)
+		f.Add(kind, `{"text":7,"content":[7,null,[null]],"duration":"x","options":7,"elements":{"a":[[[[]]]]}}`)
+	}
+	f.Fuzz(func(t *testing.T, kind, content string) {
+		m := incoming{ID: "om_1", Chat: "oc_1", Type: kind, Content: content, Mentions: []mention{{Key: "@_user_1", ID: userID{Open: bot}}, {Key: "@_user_2", Name: "B"}}}
+		s := words(m, bot)
+		if s.text == "" && s.odd == "" && len(s.files) == 0 && !s.bundle && kind != "text" && kind != "post" && kind != "interactive" {
+			t.Errorf("%s %s became nothing", kind, content)
+		}
 	})
 }
 

@@ -91,13 +91,13 @@ func (g *fetcher) earlier(ctx context.Context, s *scribe, m stored) (chat.Excerp
 			return chat.Excerpt{}, err
 		}
 	}
-	items = slices.DeleteFunc(items, func(x stored) bool { return x.ID == m.ID || later(x, m) || x.Upper != "" })
-	slices.SortStableFunc(items, func(a, b stored) int { return millis(a.At, time.Now).Compare(millis(b.At, time.Now)) })
-	if m.Root != "" && !slices.ContainsFunc(items, func(x stored) bool { return x.ID == m.Root }) {
-		if first, err := g.message(ctx, m.Root); err == nil && len(first) > 0 {
-			items = slices.Insert(items[max(0, len(items)-maxEarlier+1):], 0, first[0])
-		}
+	// The newest come first; several may be of the same time.
+	if i := slices.IndexFunc(items, func(x stored) bool { return x.ID == m.ID }); i >= 0 {
+		items = items[i+1:]
 	}
+	items = slices.DeleteFunc(items, func(x stored) bool { return later(x, m) || x.Upper != "" })
+	slices.Reverse(items)
+	items = g.rooted(ctx, m.Root, items)
 	x := chat.Excerpt{Text: s.lines(ctx, items, 0)}
 	for _, f := range s.pictures {
 		x.Files = append(x.Files, f)
@@ -108,11 +108,22 @@ func (g *fetcher) earlier(ctx context.Context, s *scribe, m stored) (chat.Excerp
 	return x, nil
 }
 
+// rooted is the first message of a topic and the newest others.
+func (g *fetcher) rooted(ctx context.Context, root string, items []stored) []stored {
+	var first []stored
+	if i := slices.IndexFunc(items, func(x stored) bool { return x.ID == root }); i >= 0 {
+		first, items = items[i:i+1:i+1], items[i+1:]
+	} else if got, err := g.message(ctx, root); root != "" && err == nil && len(got) > 0 {
+		first = got[:1:1]
+	}
+	return append(first, items[max(0, len(items)-maxEarlier+1):]...)
+}
+
 func later(a, b stored) bool {
 	return millis(a.At, time.Now).After(millis(b.At, time.Now))
 }
 
-// topic returns the newest messages of a topic.
+// topic returns the newest messages of a topic, the newest first.
 func (g *fetcher) topic(ctx context.Context, thread string) ([]stored, error) {
 	if thread == "" {
 		return nil, nil
@@ -121,7 +132,7 @@ func (g *fetcher) topic(ctx context.Context, thread string) ([]stored, error) {
 		Items []stored `json:"items"`
 	}
 	err := g.rest.do(ctx, call{method: http.MethodGet, path: "im/v1/messages", query: map[string]string{
-		"container_id_type": "thread", "container_id": thread, "sort_type": "ByCreateTimeDesc", "page_size": "20",
+		"container_id_type": "thread", "container_id": thread, "sort_type": "ByCreateTimeDesc", "page_size": "50",
 	}}, &out)
 	return out.Items, err
 }

@@ -313,14 +313,14 @@ func (s *Server) messageJSON(m *message) map[string]any {
 		}
 	}
 	if len(m.Mentions) > 0 {
-		out["mentions"] = m.Mentions
+		out["mentions"] = mentioned(m.Mentions)
 	}
 	return out
 }
 
 func stamp(t time.Time) string { return strconv.FormatInt(t.UnixMilli(), 10) }
 
-// get answers with the message; of a merged forward with its children too.
+// get answers with the message; of a merged forward with everything in it too.
 func (q mailCall) get() (any, *refusal) {
 	m := q.s.world.messages[q.args["message"]]
 	if m == nil {
@@ -330,51 +330,12 @@ func (q mailCall) get() (any, *refusal) {
 		return nil, no
 	}
 	items := []map[string]any{q.s.messageJSON(m)}
-	for _, id := range q.s.world.order {
-		if c := q.s.world.messages[id]; c.Upper == m.ID {
+	in := map[string]bool{m.ID: true}
+	for _, id := range q.s.world.order { // a bundle within a bundle comes behind it
+		if c := q.s.world.messages[id]; in[c.Upper] {
+			in[c.ID] = true
 			items = append(items, q.s.messageJSON(c))
 		}
 	}
 	return map[string]any{"items": items}, nil
-}
-
-// list is the history of a chat, the oldest first.
-func (q mailCall) list() (any, *refusal) {
-	s := q.s
-	c := s.world.chats[q.str("container_id")]
-	if q.str("container_id_type") != "chat" || c == nil {
-		return nil, refuse(230001, "Your request contains an invalid request parameter, ext=invalid container_id")
-	}
-	if no := q.member(c); no != nil {
-		return nil, no
-	}
-	from, _ := strconv.ParseInt(q.str("start_time"), 10, 64) // seconds
-	to, _ := strconv.ParseInt(q.str("end_time"), 10, 64)
-	size, _ := strconv.Atoi(q.str("page_size"))
-	if size <= 0 || size > 50 {
-		size = 20
-	}
-	skip, _ := strconv.Atoi(q.str("page_token"))
-	items, more := []map[string]any{}, false
-	n := 0
-	for _, id := range s.world.order {
-		m := s.world.messages[id]
-		at := m.At.Unix()
-		if m.Chat != c.id || m.Upper != "" || at < from || to > 0 && at > to {
-			continue
-		}
-		if n++; n <= skip {
-			continue
-		}
-		if len(items) == size {
-			more = true
-			break
-		}
-		items = append(items, s.messageJSON(m))
-	}
-	out := map[string]any{"items": items, "has_more": more}
-	if more {
-		out["page_token"] = strconv.Itoa(skip + size)
-	}
-	return out, nil
 }

@@ -39,6 +39,8 @@ const (
 	RuleTextual   Rule = "textual"    // only text is streamed into
 	RuleUpload    Rule = "upload"     // image 10 MB, file 30 MB, none empty
 	RuleResource  Rule = "resource"   // a resource belongs to its message
+	RuleHistory   Rule = "history"    // the history of a group needs the scope for all messages
+	RuleDownload  Rule = "download"   // files of up to 100 MB, none of a forwarded bundle
 	RuleAck       Rule = "ack"        // an event is acknowledged within 3 s, or comes again
 	RuleClick     Rule = "click"      // a click's answer is of the known form
 )
@@ -48,7 +50,7 @@ func Rules() []Rule {
 	return []Rule{RuleToken, RuleScope, RuleRate, RuleCardRate, RuleReceiver, RuleMember, RuleContent, RuleSize, RuleUUID, RuleExists,
 		RuleOwn, RuleEdits, RuleAge, RuleKind, RuleThread, RuleReaction, RuleSchema, RuleElements, RuleTables, RuleLinks, RuleImages,
 		RuleMention, RuleElementID, RuleCallback, RuleForm, RuleSequence, RuleStreaming, RuleStreamEnd, RuleEntity, RuleTextual, RuleUpload,
-		RuleResource, RuleAck, RuleClick}
+		RuleResource, RuleHistory, RuleDownload, RuleAck, RuleClick}
 }
 
 // rulebook knows which rules are in force.

@@ -317,6 +317,16 @@ func breaches() []breach {
 			key := c.s.Attach("stream", "a.txt", []byte("x"))
 			return c.call("GET", "im/v1/messages/"+id+"/resources/"+key+"?type=file", nil)
 		}},
+		{RuleHistory, 230027, func(c caller) map[string]any {
+			c.s.Withdraw(rig, "im:message.group_msg")
+			return c.call("GET", "im/v1/messages?container_id_type=chat&container_id="+team, nil)
+		}},
+		{RuleDownload, 234037, func(c caller) map[string]any {
+			c.s.HandOut(3)
+			key := c.s.Attach("stream", "a.json", []byte(`{"code":0}`))
+			id, _ := c.s.Say(Say{App: rig, Chat: direct, From: anna, Type: "file", Content: map[string]any{"file_key": key}, Shared: []string{key}, Quiet: true})
+			return c.call("GET", "im/v1/messages/"+id+"/resources/"+key+"?type=file", nil)
+		}},
 	}
 }
 

@@ -86,6 +86,14 @@ func (q fileCall) resource() (any, *refusal) {
 		return nil, no
 	}
 	key := q.args["key"]
+	if q.s.on(RuleDownload) {
+		switch size := max(len(q.s.world.images[key]), len(q.s.world.files[key].body)); {
+		case m.Upper != "":
+			return nil, refuse(234003, "File not in msg.")
+		case size > q.s.world.handsOut:
+			return nil, refuse(234037, "Downloaded file size exceeds limit.")
+		}
+	}
 	if !slices.Contains(m.Shared, key) && q.s.on(RuleResource) {
 		return nil, refuse(234003, "File not in msg.")
 	}
@@ -102,4 +110,13 @@ func (q fileCall) resource() (any, *refusal) {
 		return nil, refuse(234001, "Invalid request param.")
 	}
 	return nil, refuse(234004, "The resource is not found.")
+}
+
+// HandOut sets the size of the largest file that is handed out; 100 MB at
+// first.
+func (x *console) HandOut(bytes int) {
+	s := x.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.world.handsOut = bytes
 }

@@ -23,6 +23,7 @@ type world struct {
 	images   map[string][]byte
 	files    map[string]upload
 	people   map[string]string // open_id → name
+	handsOut int               // bytes of the largest file
 }
 
 type upload struct {
@@ -68,7 +69,7 @@ type reaction struct{ emoji, by string }
 
 func newWorld() *world {
 	return &world{chats: map[string]*chatState{}, messages: map[string]*message{}, cards: map[string]*card{},
-		images: map[string][]byte{}, files: map[string]upload{}, people: map[string]string{}}
+		images: map[string][]byte{}, files: map[string]upload{}, people: map[string]string{}, handsOut: 100 << 20}
 }
 
 // AddPerson makes a person. Ids are as each app sees them: there is one app a
