@@ -73,6 +73,11 @@ type Input struct {
 	Brief  string  `json:"-"` // what the agent has to know of the chat, behind everything else
 }
 
+// HasFiles reports whether anything of it came as a file.
+func (in Input) HasFiles() bool {
+	return slices.ContainsFunc(in.Pieces, func(p Piece) bool { return len(p.Files) > 0 })
+}
+
 // Piece is the part of an input that one message contributed.
 type Piece struct {
 	Inbound int64     `json:"inbound,omitempty"`

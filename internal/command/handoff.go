@@ -40,7 +40,7 @@ func handoff(ctx context.Context, s *Set, c Call) (Result, error) {
 		return Result{}, fmt.Errorf("park session: %w", err)
 	}
 	line := shellLine(cur.Workspace, argv)
-	return notice(c.text("handoff", "session", cur.ID)+"\n\n"+fenced(line), []chat.Button{{Label: c.text("button_copy"), Copy: line}}), nil
+	return notice(c.text("handoff", "session", cur.ID)+"\n\n"+chat.Fence(line), []chat.Button{{Label: c.text("button_copy"), Copy: line}}), nil
 }
 
 // shellLine is the command that goes on with a session in its directory, for a
@@ -61,13 +61,4 @@ func quoted(w string) string {
 		return w
 	}
 	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-}
-
-// fenced is a block of code that text cannot end.
-func fenced(text string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + "\n" + text + "\n" + fence
 }

@@ -133,7 +133,7 @@ func (c *collection) file(name string) {
 	}
 	defer f.Close()
 	if i, err := f.Stat(); err == nil && i.Size() > c.left {
-		c.refuse(name, i18n.T(c.lang, "files.together", "limit", sized(c.box.cfg.Most)))
+		c.refuse(name, i18n.T(c.lang, "files.together", "limit", chat.Size(c.box.cfg.Most)))
 		return
 	}
 	c.spool(cleanName(name), kindOf(head), func(w io.Writer) error {
@@ -147,9 +147,9 @@ func (c *collection) spool(name string, kind chat.FileKind, write func(w io.Writ
 	r, err := c.box.reply(name, kind, c.lies, c.lang, min(c.limit, c.left), write)
 	switch {
 	case chat.CodeOf(err) == chat.Full && c.left < c.limit:
-		c.refuse(name, i18n.T(c.lang, "files.together", "limit", sized(c.box.cfg.Most)))
+		c.refuse(name, i18n.T(c.lang, "files.together", "limit", chat.Size(c.box.cfg.Most)))
 	case chat.CodeOf(err) == chat.Full:
-		c.refuse(name, i18n.T(c.lang, "files.too_big", "limit", sized(c.limit)))
+		c.refuse(name, i18n.T(c.lang, "files.too_big", "limit", chat.Size(c.limit)))
 	case errors.Is(err, errNothing):
 		c.refuse(name, i18n.T(c.lang, "files.empty"))
 	case err != nil:
@@ -168,10 +168,10 @@ func (b *Box) reply(name string, kind chat.FileKind, lies, lang string, limit in
 		return chat.Reply{}, fmt.Errorf("keep %s for the chat: %w", name, err)
 	}
 	return chat.Reply{
-		Kind: chat.ReplyFile, Silent: true, Markdown: i18n.T(lang, "files.caption", "name", "`"+name+"`", "size", sized(size)),
+		Kind: chat.ReplyFile, Silent: true, Markdown: i18n.T(lang, "files.caption", "name", "`"+name+"`", "size", chat.Size(size)),
 		File: &chat.OutFile{
 			Name: name, Kind: kind, Spool: id, Size: size,
-			Instead: i18n.T(lang, "files.instead", "name", name, "size", sized(size), "place", lies),
+			Instead: i18n.T(lang, "files.instead", "name", name, "size", chat.Size(size), "place", lies),
 		},
 	}, nil
 }
@@ -193,7 +193,7 @@ func open(root *os.Root, name string, limit int64, lang string) (f *os.File, hea
 	case seen.Size() == 0:
 		return nil, nil, i18n.T(lang, "files.empty")
 	case seen.Size() > limit:
-		return nil, nil, i18n.T(lang, "files.too_big_is", "size", sized(seen.Size()), "limit", sized(limit))
+		return nil, nil, i18n.T(lang, "files.too_big_is", "size", chat.Size(seen.Size()), "limit", chat.Size(limit))
 	}
 	f, err = root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

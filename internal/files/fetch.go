@@ -58,7 +58,7 @@ func (b *Box) Fetch(ctx context.Context, workspace, asked, lang string, limit in
 		return err
 	})
 	if chat.CodeOf(err) == chat.Full { // it has grown
-		return told(i18n.T(lang, "files.refused", "name", shown, "why", i18n.T(lang, "files.too_big", "limit", sized(limit)))), nil
+		return told(i18n.T(lang, "files.refused", "name", shown, "why", i18n.T(lang, "files.too_big", "limit", chat.Size(limit)))), nil
 	}
 	r.Silent = false
 	return r, err
@@ -185,7 +185,7 @@ func (l Listing) words(name, lang string) string {
 		if e.Dir {
 			line += "/`"
 		} else {
-			line += "` · " + sized(e.Size)
+			line += "` · " + chat.Size(e.Size)
 		}
 		lines = append(lines, line)
 	}

@@ -269,14 +269,14 @@ func TestFileBeyondTheLimitIsToldWithItsPlace(t *testing.T) {
 	d.write(out+"/big.bin", strings.Repeat("x", 2001))
 	d.write(out+"/fits.bin", strings.Repeat("x", 2000))
 	names, told := split(d.box.Collect(d.s, 7, "en", 2000))
-	if !slices.Equal(names, []string{"fits.bin"}) || !strings.Contains(told, "`big.bin`: 2 kB, this chat takes 2 kB") ||
+	if !slices.Equal(names, []string{"fits.bin"}) || !strings.Contains(told, "`big.bin`: 1.95 kB, this chat takes 1.95 kB") ||
 		!strings.Contains(told, ".cligate/out/") {
 		t.Errorf("sent %q, told %q", names, told)
 	}
 	// An archive is measured when it is packed.
 	d.write(out+"/dir/noise.bin", string(noise(5000)))
 	names, told = split(d.box.Collect(d.s, 7, "zh", 2000))
-	if !slices.Equal(names, []string{"fits.bin"}) || !strings.Contains(told, "`dir.zip`: 大于 2 kB") {
+	if !slices.Equal(names, []string{"fits.bin"}) || !strings.Contains(told, "`dir.zip`: 大于 1.95 kB") {
 		t.Errorf("sent %q, told %q", names, told)
 	}
 	if left, _ := os.ReadDir(d.dir); len(left) != 2 {
@@ -295,7 +295,7 @@ func TestNoFileAndNoTurnFillsTheDisk(t *testing.T) {
 	d.write(out+"/4/noise.bin", string(noise(5000)))
 	d.write(out+"/5.bin", strings.Repeat("x", 1000))
 	names, told := split(d.box.Collect(d.s, 7, "en", 0))
-	if !slices.Equal(names, []string{"1.bin", "3.bin", "5.bin"}) || !strings.Contains(told, "`2.bin`: with the files before it more than 10 kB") ||
+	if !slices.Equal(names, []string{"1.bin", "3.bin", "5.bin"}) || !strings.Contains(told, "`2.bin`: with the files before it more than 9.77 kB") ||
 		!strings.Contains(told, "`4.zip`: with the files before it") {
 		t.Errorf("sent %q, told %q", names, told)
 	}
@@ -315,7 +315,7 @@ func TestNoFileAndNoTurnFillsTheDisk(t *testing.T) {
 	vast(d.begin(8) + "/vast.img")
 	vast(d.work + "/vast.img")
 	for _, limit := range []int64{0, 1 << 50} {
-		if names, told := split(d.box.Collect(d.s, 8, "en", limit)); len(names) > 0 || !strings.Contains(told, "`vast.img`: 1.1 TB") {
+		if names, told := split(d.box.Collect(d.s, 8, "en", limit)); len(names) > 0 || !strings.Contains(told, "`vast.img`: 1 TB") {
 			t.Errorf("sent %q, told %q", names, told)
 		}
 		r, err := d.box.Fetch(t.Context(), d.work, "vast.img", "en", limit)

@@ -2,7 +2,6 @@ package files
 
 import (
 	"bytes"
-	"fmt"
 	"image"
 	_ "image/jpeg" // sizes of photos
 	_ "image/png"  // sizes of photos
@@ -60,19 +59,4 @@ func kindOf(head []byte) chat.FileKind {
 		return chat.FileDocument
 	}
 	return chat.FilePhoto
-}
-
-// sized is a size as people read it.
-func sized(n int64) string {
-	const unit = 1000
-	if n < unit {
-		return fmt.Sprintf("%d B", n)
-	}
-	f := float64(n)
-	for _, u := range []string{"kB", "MB", "GB", "TB"} {
-		if f /= unit; f < unit || u == "TB" {
-			return fmt.Sprintf("%.3g %s", f, u)
-		}
-	}
-	return ""
 }

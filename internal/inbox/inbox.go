@@ -115,7 +115,7 @@ type Order struct {
 // not be had, and its detail says why, for the caller to say; the end of ctx is
 // returned as its cause.
 func (k *Keeper) Prepare(ctx context.Context, o Order) (chat.Input, error) {
-	if !Has(o.Turn.Input) {
+	if !o.Turn.Input.HasFiles() {
 		return o.Turn.Input, nil
 	}
 	leave, err := k.enter(ctx, o.Turn.ID)
@@ -170,16 +170,6 @@ func brought(news []chat.FileRef) (files []chat.FileRef) {
 		}
 	}
 	return files
-}
-
-// Has reports whether an input has files to see to.
-func Has(in chat.Input) bool {
-	for _, p := range in.Pieces {
-		if len(p.Files) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // wordless reports whether an input has nothing but files.

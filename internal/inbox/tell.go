@@ -110,7 +110,7 @@ func (t teller) tell(ctx context.Context, n note) {
 
 // note says n.
 func (t teller) note(ctx context.Context, n note) {
-	text := n.text(t.order.Lang, escaped)
+	text := n.text(t.order.Lang, chat.Escape)
 	if n.rest {
 		text += " " + i18n.T(t.order.Lang, "inbox.rest")
 	}
@@ -138,7 +138,7 @@ func (t teller) release(ctx context.Context, nothing bool) (why string) {
 // heard shows what was understood, so that mistakes are seen.
 func (t teller) heard(ctx context.Context, f chat.FileRef) {
 	words := chat.Clip(strings.Join(strings.Fields(f.Heard), " "), heardShown)
-	t.say(ctx, "heard", f, "> 🎤 "+escaped(words), true)
+	t.say(ctx, "heard", f, "> 🎤 "+chat.Escape(words), true)
 }
 
 // say tells something about one file, once.
@@ -155,26 +155,10 @@ func (t teller) say(ctx context.Context, kind string, f chat.FileRef, text strin
 // name is the name of a file as part of a sentence of ours.
 func name(s string) string { return chat.Clip(chat.PlainName(s), nameShown) }
 
-// escaped keeps foreign words from being formatting.
-func escaped(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if strings.ContainsRune("\\`*_{}[]<>#!|~&$", r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
-
-// volume is a size for people.
+// volume is a size for people; some services do not tell it.
 func volume(n int64) string {
-	const mb = 1 << 20
-	switch {
-	case n <= 0:
+	if n <= 0 {
 		return "?"
-	case n < mb:
-		return fmt.Sprintf("%d kB", max(n>>10, 1))
 	}
-	return fmt.Sprintf("%.1f MB", float64(n)/mb)
+	return chat.Size(n)
 }

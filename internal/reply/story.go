@@ -271,7 +271,7 @@ func codeLine(s string) string {
 
 // plainLine shows foreign text as text.
 func plainLine(s string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "<", `\<`, "~", `\~`, "|", `\|`).Replace(firstLine(s))
+	return chat.Escape(firstLine(s))
 }
 
 // tail is the end of the answer so far, from the beginning of a line where

@@ -2,20 +2,15 @@ package router
 
 import (
 	"context"
-	"slices"
 
 	"cligate/internal/chat"
 )
-
-func hasFiles(in chat.Input) bool {
-	return slices.ContainsFunc(in.Pieces, func(p chat.Piece) bool { return len(p.Files) > 0 })
-}
 
 // fetch has the files of a turn that waits fetched meanwhile: what cannot be
 // had is told early, and a service keeps nothing for ever. The turn itself
 // fetches what is missing then.
 func (d *desk) fetch(ctx context.Context, t chat.Turn, s seat) {
-	if d.incoming == nil || !hasFiles(t.Input) {
+	if d.incoming == nil || !t.Input.HasFiles() {
 		return
 	}
 	lang := d.lang(s.conv, t.By)
@@ -28,7 +23,7 @@ func (d *desk) fetch(ctx context.Context, t chat.Turn, s seat) {
 
 // ready is the input of a queued turn as an agent gets it.
 func (d *desk) ready(ctx context.Context, t chat.Turn, workspace, lang string) (chat.Input, error) {
-	if d.incoming == nil || !hasFiles(t.Input) {
+	if d.incoming == nil || !t.Input.HasFiles() {
 		return t.Input, nil
 	}
 	return d.incoming.Prepare(ctx, t, workspace, lang)

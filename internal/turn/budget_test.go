@@ -22,9 +22,9 @@ func TestTurnBeyondItsBudgetIsStoppedAndTold(t *testing.T) {
 		said   string
 	}{
 		"tokens":         {turn.Budget{TurnTokens: 1000}, spend(1001, 0), "1001 tokens in this turn, 1000 are allowed"},
-		"money":          {turn.Budget{TurnUSD: 0.5}, spend(10, 0.75), "$0.75 in this turn, $0.50 are allowed"},
+		"money":          {turn.Budget{TurnUSD: 0.5}, spend(10, 0.75), `\$0.75 in this turn, \$0.50 are allowed`},
 		"tokens, a day":  {turn.Budget{DayTokens: 2000}, spend(1500, 0), "2100 of 2000 tokens today"},
-		"money of a day": {turn.Budget{DayUSD: 1}, spend(1, 0.9), "$1.10 of $1.00 today"},
+		"money of a day": {turn.Budget{DayUSD: 1}, spend(1, 0.9), `\$1.10 of \$1.00 today`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

@@ -1,23 +1,10 @@
 package turn
 
-import (
-	"fmt"
-
-	"cligate/internal/chat"
-)
+import "fmt"
 
 // fetches reports whether something has to be fetched before the agent can
 // begin.
-func fetches(n *run) bool { return n.cfg.Incoming != nil && hasFiles(n.turn.Input) }
-
-func hasFiles(in chat.Input) bool {
-	for _, p := range in.Pieces {
-		if len(p.Files) > 0 {
-			return true
-		}
-	}
-	return false
-}
+func fetches(n *run) bool { return n.cfg.Incoming != nil && n.turn.Input.HasFiles() }
 
 // gather fetches what was sent with the turn. An agent that waits for it is not
 // silent.

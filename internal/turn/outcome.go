@@ -48,8 +48,8 @@ func (r *Runner) question(ctx context.Context, a chat.Ask) (question, error) {
 
 // outcome is one line about how a closed ask ended.
 func outcome(a chat.Ask, lang string) string {
-	by := escaped(line(a.Decider(), labelLimit))
-	said := escaped(line(strings.Join(given(a), ", "), titleLimit))
+	by := chat.Escape(line(a.Decider(), labelLimit))
+	said := chat.Escape(line(strings.Join(given(a), ", "), titleLimit))
 	switch {
 	case a.State == chat.AskExpired:
 		return i18n.T(lang, "turn.ask.expired")

@@ -80,7 +80,7 @@ func (a question) replies() []chat.Reply {
 // settled is the last of these messages after the question is closed.
 func (a question) settled(how string) chat.Reply {
 	body, _ := a.body()
-	return chat.Reply{Kind: chat.ReplyAsk, Markdown: body + "\n\n**" + escaped(how) + "**"}
+	return chat.Reply{Kind: chat.ReplyAsk, Markdown: body + "\n\n**" + chat.Escape(how) + "**"}
 }
 
 // body is the request as a person reads it: exact, with nothing hidden.
@@ -92,7 +92,7 @@ func (a question) body() (string, *chat.OutFile) {
 		}
 	}
 	if t := line(a.q.Title, titleLimit); t != "" && !a.says(t) {
-		add(escaped(t))
+		add(chat.Escape(t))
 	}
 	detail, file := a.detail()
 	add(detail)
@@ -119,7 +119,7 @@ func (a question) opening() string {
 	if !i18n.Has(key) {
 		key = "turn.ask.choice"
 	}
-	return i18n.T(a.lang, key, "agent", escaped(a.agent), "tool", "**"+escaped(line(a.q.Tool, labelLimit))+"**")
+	return i18n.T(a.lang, key, "agent", chat.Escape(a.agent), "tool", "**"+chat.Escape(line(a.q.Tool, labelLimit))+"**")
 }
 
 // detail is the exact request in the message, or a file that holds it whole.
@@ -140,7 +140,7 @@ func (a question) detail() (string, *chat.OutFile) {
 	if a.q.Kind == chat.AskPlan {
 		return shown + note, nil // a plan is prose
 	}
-	return fenced(shown) + note, nil
+	return chat.Fence(shown) + note, nil
 }
 
 // query is one of the questions of a choice.
@@ -150,7 +150,7 @@ func (a question) query(i int, k chat.Query) string {
 		fmt.Fprintf(&b, "%d. ", i+1)
 	}
 	if h := line(k.Header, labelLimit); h != "" {
-		fmt.Fprintf(&b, "**%s** ", escaped(h))
+		fmt.Fprintf(&b, "**%s** ", chat.Escape(h))
 	}
 	text, _ := visible(k.Text)
 	b.WriteString(text)
@@ -158,7 +158,7 @@ func (a question) query(i int, k chat.Query) string {
 		b.WriteString("\n\n" + h)
 	}
 	if chosen := a.got[k.ID]; len(chosen) > 0 {
-		b.WriteString("\n\n→ " + escaped(line(strings.Join(labelled(k, chosen), ", "), titleLimit)))
+		b.WriteString("\n\n→ " + chat.Escape(line(strings.Join(labelled(k, chosen), ", "), titleLimit)))
 	}
 	switch {
 	case k.Multi:
@@ -176,9 +176,9 @@ func hints(os []chat.Option) string {
 		if o.Hint == "" && utf8.RuneCountInString(o.Label) <= labelLimit {
 			continue
 		}
-		fmt.Fprintf(&b, "- **%s**", escaped(line(o.Label, titleLimit)))
+		fmt.Fprintf(&b, "- **%s**", chat.Escape(line(o.Label, titleLimit)))
 		if h := line(o.Hint, titleLimit); h != "" {
-			b.WriteString(" – " + escaped(h))
+			b.WriteString(" – " + chat.Escape(h))
 		}
 		b.WriteByte('\n')
 	}

@@ -81,7 +81,7 @@ func (r recovery) recovered(ctx context.Context, u chat.Unfinished) error {
 	text := w.sentence(e) + "\n\n" + i18n.T(w.lang, "turn.partial_unknown")
 	if u.Instead.ID != 0 {
 		e.state = chat.TurnStopped
-		text = i18n.T(w.lang, "turn.replaced", "text", escaped(line(u.Instead.Input.Text(), titleLimit)), "n", u.Turn.ID)
+		text = i18n.T(w.lang, "turn.replaced", "text", chat.Escape(line(u.Instead.Input.Text(), titleLimit)), "n", u.Turn.ID)
 	}
 	notice := w.notice(text+r.left(s, u.Turn.ID, w.lang), w.offers(e)...)
 	notice.ReplyTo = u.Turn.ReplyTo

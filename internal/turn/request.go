@@ -96,30 +96,3 @@ func line(s string, limit int) string {
 	s, _ = visible(strings.Join(strings.Fields(s), " "))
 	return chat.Clip(s, limit)
 }
-
-// fenced is s as a code block that s cannot end.
-func fenced(s string) string {
-	longest, run := 0, 0
-	for _, r := range s {
-		if r != '`' {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	fence := strings.Repeat("`", max(3, longest+1))
-	return fence + "\n" + s + "\n" + fence
-}
-
-// escaped is s with what Markdown would act upon made harmless.
-func escaped(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if strings.ContainsRune("\\`*_{}[]<>#!|~&", r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}

@@ -90,7 +90,7 @@ func FuzzRequestIsShownWhole(f *testing.F) {
 				t.Errorf("%q still holds %U", shown, r)
 			}
 		}
-		block := fenced(shown)
+		block := chat.Fence(shown)
 		fence, rest, _ := strings.Cut(block, "\n")
 		if strings.Count(rest, fence) != 1 || !strings.HasSuffix(rest, "\n"+fence) {
 			t.Errorf("the code block of %q can be ended from inside", shown)

@@ -72,7 +72,7 @@ func (w words) notice(text string, bs ...chat.Button) chat.Reply {
 
 // sentence says how a turn ended that did not succeed.
 func (w words) sentence(e ending) string {
-	detail := escaped(line(i18n.Detail(w.lang, e.about), detailLimit))
+	detail := chat.Escape(line(i18n.Detail(w.lang, e.about), detailLimit))
 	if detail == "" && e.reason == chat.AgentError {
 		detail = i18n.T(w.lang, "turn.no_detail")
 	}
