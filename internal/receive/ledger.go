@@ -79,6 +79,8 @@ type Rooms interface {
 	// Owner returns the place that a message of ours was sent for;
 	// chat.Missing.
 	Owner(ctx context.Context, account, chatID, msg string) (chat.Place, error)
+	// Busy reports whether the bot has worked in exactly that place.
+	Busy(ctx context.Context, p chat.Place) (bool, error)
 	// Words returns what a message of ours says now; chat.Missing.
 	Words(ctx context.Context, account, chatID, msg string) (string, error)
 	// Inhabited reports whether somebody in the chat was let in.

@@ -60,3 +60,17 @@ func (g *Gate) answers(ctx context.Context, m chat.Message) (chat.Message, error
 	}
 	return m, nil
 }
+
+// handed sees whether m is a file without words in a thread in which the bot
+// works: where such a message cannot name it, it is for it all the same.
+func (g *Gate) handed(ctx context.Context, m chat.Message) (chat.Message, error) {
+	if m.Addressed || !m.Strewn || m.Text != "" || m.Place.Thread == "" {
+		return m, nil
+	}
+	busy, err := g.Rooms.Busy(ctx, m.Place)
+	if err != nil {
+		return m, fmt.Errorf("look for work in a thread: %w", err)
+	}
+	m.Addressed = busy
+	return m, nil
+}

@@ -82,3 +82,34 @@ func TestAReplyToTheBotIsForItThoughTheServiceDoesNotSayWhoseMessageThatIs(t *te
 		}
 	}
 }
+
+func TestAPictureInAThreadInWhichTheBotWorksIsForIt(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	d.letIn(member)
+	topic, other := group, group
+	topic.Thread, other.Thread = "om_1", "om_2"
+	hand := func(p chat.Place, text string) bool {
+		before := len(d.stored())
+		m := d.message(chat.KindText, p, member)
+		m.Addressed, m.Strewn, m.Text = false, true, text
+		m.Files = []chat.FileRef{{ID: "f" + m.Key, Kind: chat.MediaPhoto}}
+		d.receive(m)
+		return len(d.stored()) > before
+	}
+	if hand(topic, "") {
+		t.Error("heard where nobody spoke to the bot")
+	}
+	d.receive(d.message(chat.KindText, topic, member))
+	in := d.stored()[0]
+	s, err := d.db.Sessions().StartSession(t.Context(), chat.NewSession{Conversation: in.Conversation, Agent: "demo", Workspace: "/w"})
+	must(t, err)
+	_, err = d.db.Turns().NewTurn(t.Context(), chat.NewTurn{Conversation: in.Conversation, Session: s.ID, Place: in.Place, Inbound: []int64{in.ID}})
+	must(t, err)
+	if !hand(topic, "") {
+		t.Error("not heard where the bot works")
+	}
+	if hand(other, "") || hand(group, "") || hand(topic, "among us") {
+		t.Error("heard where it was not meant")
+	}
+}

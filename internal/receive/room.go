@@ -76,6 +76,9 @@ func (g *Gate) seat(ctx context.Context, m chat.Message, known bool) (_ chat.Mes
 	if room.Sharing == chat.SharingPerson {
 		m.Place.Person = m.Sender.ID
 	}
+	if m, err = g.handed(ctx, m); err != nil {
+		return m, false, err
+	}
 	m.Place.Person, err = g.person(ctx, m)
 	return m, room.Hears(m), err
 }

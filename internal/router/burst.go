@@ -40,13 +40,13 @@ type burst struct {
 // their authors began. It belongs to the router's goroutine.
 type bursts struct {
 	window time.Duration // after a message; 0 = off
-	album  time.Duration // after an item of an album; 0 = off
+	album  time.Duration // after an item of an album, or of what may be one; 0 = off
 	open   []*burst
 }
 
 // wait is how long companions of in are waited for.
 func (b *bursts) wait(in chat.Inbound) time.Duration {
-	if in.Group != "" {
+	if in.Group != "" || in.Strewn {
 		return b.album
 	}
 	return b.window
@@ -107,16 +107,29 @@ func (b *bursts) take(who author) *burst {
 	return x
 }
 
-// due removes and returns the bursts whose time has come.
+// due removes and returns the bursts whose time has come. What a service brings
+// out of order goes first: a burst of the same conversation that was begun
+// later and sent earlier.
 func (b *bursts) due(now time.Time) (ready []*burst) {
-	b.open = slices.DeleteFunc(b.open, func(x *burst) bool {
-		if x.due.After(now) {
-			return false
+	var open []*burst
+	for i, x := range b.open {
+		ripe := !x.due.After(now) || slices.ContainsFunc(b.open[:i], func(y *burst) bool {
+			return !y.due.After(now) && y.rows[0].Conversation == x.rows[0].Conversation && x.sent().Before(y.sent())
+		})
+		if ripe {
+			ready = append(ready, x)
+		} else {
+			open = append(open, x)
 		}
-		ready = append(ready, x)
-		return true
-	})
+	}
+	b.open = open
+	slices.SortStableFunc(ready, func(x, y *burst) int { return x.sent().Compare(y.sent()) })
 	return ready
+}
+
+// sent is when the first message of a burst was sent.
+func (x *burst) sent() time.Time {
+	return slices.MinFunc(x.rows, func(a, b chat.Inbound) int { return a.SentAt.Compare(b.SentAt) }).SentAt
 }
 
 // next is when the first burst is due; zero when none is open.

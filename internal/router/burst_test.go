@@ -93,3 +93,44 @@ func TestPeopleDoNotMix(t *testing.T) {
 		t.Errorf("bursts = %v", got)
 	}
 }
+
+func TestPicturesThatDoNotTellOfEachOtherAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	b := bursts{window: 150 * time.Millisecond, album: 1500 * time.Millisecond}
+	for i, ms := range []int{0, 900, 2000} {
+		in := msg(int64(i), "a", at(ms))
+		in.Strewn = true
+		if ready := append(b.due(at(ms)), b.add(in, thread{}, at(ms))...); len(ready) != 0 {
+			t.Fatalf("ready after %d: %v", i, ids(ready))
+		}
+	}
+	b.add(msg(3, "a", at(2200)), thread{}, at(2200)) // the words to them
+	if got := ids(b.due(at(2350))); fmt.Sprint(got) != "[[0 1 2 3]]" {
+		t.Errorf("bursts = %v", got)
+	}
+	late := msg(4, "a", at(0))
+	late.Strewn = true
+	b.add(late, thread{}, at(9000))
+	next := msg(5, "a", at(60_000)) // both lay around while the daemon was down
+	next.Strewn = true
+	if ready := b.add(next, thread{}, at(9001)); len(ready) != 1 {
+		t.Error("pictures of different times are one message")
+	}
+}
+
+func TestWhatTheServiceBringsOutOfOrderIsPutInOrder(t *testing.T) {
+	t.Parallel()
+	b := bursts{window: 150 * time.Millisecond}
+	other := msg(9, "c", at(0))
+	other.Conversation = 7
+	b.add(msg(2, "b", at(20)), thread{}, at(100))
+	b.add(msg(1, "a", at(0)), thread{}, at(150)) // sent before, arrived behind it
+	b.add(other, thread{}, at(150))
+	b.add(msg(3, "d", at(40)), thread{}, at(160))
+	if got := ids(b.due(at(260))); fmt.Sprint(got) != "[[1] [2]]" {
+		t.Errorf("bursts = %v", got)
+	}
+	if got := ids(b.due(at(320))); fmt.Sprint(got) != "[[9] [3]]" {
+		t.Errorf("then %v", got)
+	}
+}

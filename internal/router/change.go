@@ -143,6 +143,10 @@ func (c changes) late(ctx context.Context, in chat.Inbound, key string) error {
 	r := chat.Reply{Kind: chat.ReplyNotice, Markdown: text, ReplyTo: in.Ref}
 	if in.Kind == chat.KindEdit {
 		r.Buttons = c.offer(t, in, c.desk.lang(conv, in.Sender))
+	} else {
+		r.ReplyTo = chat.Ref{} // it is not there any more
+		stop := chat.Button{Label: i18n.T(c.desk.lang(conv, in.Sender), "router.button_stop"), Data: fmt.Sprintf("stop:%d", t.ID), Style: "danger"}
+		r.Buttons = [][]chat.Button{{stop}}
 	}
 	outs := c.desk.voice.Compose(in.Place, 0, fmt.Sprintf("%s/%d", key, t.ID), chat.OutNotice, r)
 	return c.end.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, outs)

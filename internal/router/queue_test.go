@@ -290,7 +290,10 @@ func TestRecallRemovesWhatWaits(t *testing.T) {
 		recall(queued)
 		recall(working)
 		h.told("already being worked on")
-		h.runner.end(h.runner.last().ID, chat.TurnSucceeded)
+		h.click("stop:") // what is told asks
+		if id := h.runner.last().ID; h.turn(id).State != chat.TurnStopped {
+			t.Errorf("turn %d is %s", id, h.turn(id).State)
+		}
 		h.prompts("work")
 		recall(h.say("old", sentAgo(20*time.Hour)))
 		h.click("aged:run")

@@ -223,6 +223,23 @@ WHERE p.account = ? AND i.msg = ? AND i.kind = 'text' ORDER BY i.id LIMIT 1`, ac
 	return p, by, err
 }
 
+// Busy is described at receive.Rooms.
+func (v Places) Busy(ctx context.Context, p chat.Place) (bool, error) {
+	k := known{}
+	err := v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		k, err = findPlace(ctx, h, p)
+		return err
+	})
+	switch chat.CodeOf(err) {
+	case chat.CodeNone:
+		return Inbox(v).Led(ctx, k.ID)
+	case chat.Missing:
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
 // Words is described at receive.Rooms.
 func (v Places) Words(ctx context.Context, account, chatID, msg string) (string, error) {
 	var l chat.Line

@@ -137,7 +137,15 @@ func (c *courier) message(ctx context.Context, o chat.Out, kind string, content 
 	var out struct {
 		ID string `json:"message_id"`
 	}
-	if err := c.rest.do(ctx, one, &out); err != nil {
+	err = c.rest.do(ctx, one, &out)
+	if chat.CodeOf(err) == chat.Gone && o.Part.ReplyTo.Zero() && o.Place.Thread != "" {
+		// What the thread began with was withdrawn: the chat itself is left.
+		delete(body, "reply_in_thread")
+		body["receive_id"] = o.Place.Chat
+		one.path, one.query = "im/v1/messages", map[string]string{"receive_id_type": "chat_id"}
+		err = c.rest.do(ctx, one, &out)
+	}
+	if err != nil {
 		return chat.Ref{}, err
 	}
 	if out.ID == "" {
