@@ -10,7 +10,6 @@ import (
 // Limits of what can be pressed and filled in on one card. The service allows
 // 200 elements and 30 KB, of which the text takes its part.
 const (
-	maxButtons = 36
 	maxOptions = 100     // of all fields together
 	maxForm    = 8 << 10 // bytes of the request
 	maxInput   = 1000    // runes that an input holds
@@ -52,18 +51,6 @@ func fitting(f *chat.Form) *chat.Form {
 		return nil
 	}
 	return fit
-}
-
-// few keeps as many rows of buttons as a card can have. What they would say can
-// be said in words.
-func few(rows [][]chat.Button) [][]chat.Button {
-	n := 0
-	for i, row := range rows {
-		if n += len(row); n > maxButtons {
-			return rows[:i]
-		}
-	}
-	return rows
 }
 
 // fillIn is a form container. A card has one at most, so that its name, and

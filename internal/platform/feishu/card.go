@@ -18,9 +18,6 @@ const (
 	leastUnits  = 512
 	maxCards    = 3  // a longer answer becomes its beginning and a file
 	maxSummary  = 80 // runes of what the list of chats shows
-	maxLabel    = 60 // runes of a button's label
-	panelLines  = 20
-	panelBytes  = 3000
 )
 
 // The ids of the elements that are changed while a card streams.
@@ -45,9 +42,8 @@ func (f form) render(r chat.Reply) []chat.Part {
 	if r.Kind == chat.ReplyFile && r.File != nil {
 		return []chat.Part{{Text: strings.TrimSpace(r.Markdown), File: r.File, ReplyTo: r.ReplyTo, Silent: r.Silent}}
 	}
-	blocks := render.Parse(clean(r.Markdown))
+	blocks, footer := footed(render.Parse(clean(r.Markdown)), strings.TrimSpace(clean(r.Footer)))
 	pieces := split(blocks, targetUnits)
-	footer := strings.TrimSpace(clean(r.Footer))
 	var doc *chat.OutFile
 	if r.Kind != chat.ReplyProgress && tooLong(blocks, len(pieces)) {
 		doc = document(blocks, r.Markdown)
@@ -72,7 +68,7 @@ func (f form) render(r chat.Reply) []chat.Part {
 		if last.Text == "" {
 			last.Text = "…"
 		}
-		last.Buttons, last.Form = few(labels(r.Buttons)), fitting(r.Form)
+		parts = withControls(parts, fitting(r.Form), labels(r.Buttons))
 		parts[0].ReplyTo = r.ReplyTo
 	}
 	for _, f := range []*chat.OutFile{doc, r.File} {
@@ -103,40 +99,6 @@ func split(blocks []render.Block, units int) [][]render.Block {
 			continue
 		}
 		out = append(out, bs)
-	}
-	return out
-}
-
-// panels keeps the newest lines that fit.
-func panels(in []chat.Panel) []chat.Panel {
-	var out []chat.Panel
-	for _, p := range in {
-		size, from := 0, len(p.Lines)
-		for from > 0 && len(p.Lines)-from < panelLines && size+len(p.Lines[from-1]) <= panelBytes {
-			from--
-			size += len(p.Lines[from])
-		}
-		if from < len(p.Lines) {
-			out = append(out, chat.Panel{Title: p.Title, Lines: p.Lines[from:]})
-		}
-	}
-	return out
-}
-
-func labels(rows [][]chat.Button) [][]chat.Button {
-	out := make([][]chat.Button, 0, len(rows))
-	for _, row := range rows {
-		var keep []chat.Button
-		for _, b := range row {
-			if b.Data == "" {
-				continue // cards have no button that copies; the body shows the text
-			}
-			b.Label = chat.Clip(b.Label, maxLabel)
-			keep = append(keep, b)
-		}
-		if len(keep) > 0 {
-			out = append(out, keep)
-		}
 	}
 	return out
 }

@@ -53,7 +53,7 @@ func escaped(s string, start bool) string {
 				e = "&#95;"
 			}
 		case '#':
-			if i == 0 || s[i-1] == ' ' {
+			if strings.Trim(s[i:], "# ") == "" { // what a heading may end with
 				e = starts[c]
 			}
 		case '!':

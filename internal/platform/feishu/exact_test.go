@@ -1,8 +1,8 @@
 package feishu
 
 import (
-	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode"
@@ -41,16 +41,14 @@ func meant(bs []render.Block) (shown string, ok bool) {
 
 // number is what stands before an item of a list.
 func number(list render.Block, i int) string {
-	n := 0
-	if list.Kids[i].Marker.Number == "" {
+	n, err := strconv.Atoi(strings.TrimRight(list.Kids[i].Marker.Number, ".)"))
+	switch {
+	case err != nil:
 		return ""
+	case sameNumbers(list):
+		n += i
 	}
-	if sameNumbers(list) {
-		_, _ = fmt.Sscan(strings.TrimRight(list.Kids[0].Marker.Number, ".)"), &n)
-		return fmt.Sprint(n+i) + "."
-	}
-	_, _ = fmt.Sscan(strings.TrimRight(list.Kids[i].Marker.Number, ".)"), &n)
-	return fmt.Sprint(n) + "."
+	return strconv.Itoa(n) + "."
 }
 
 var breaks = regexp.MustCompile(`<[bB][rR] ?/?>`)

@@ -34,7 +34,7 @@ type liner struct {
 func inline(runs []render.Inline) string { return (&liner{}).text(runs) }
 
 // oneLine is the text of a heading or a label.
-func oneLine(runs []render.Inline) string { return (&liner{flat: " "}).text(runs) }
+func oneLine(runs []render.Inline) string { return (&liner{flat: " ", last: ' '}).text(runs) }
 
 // cell is the text of a cell of a table.
 func cell(runs []render.Inline) string { return (&liner{flat: "<br>", cell: true}).text(runs) }

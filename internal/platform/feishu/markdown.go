@@ -71,7 +71,7 @@ func (w *writer) block(b render.Block, outer bool) []string {
 	switch b.Kind {
 	case render.Heading:
 		level := "#### " // larger ones are out of proportion in a card
-		if b.Level > 3 {
+		if b.Level > 2 {
 			level = "##### "
 		}
 		return []string{level + oneLine(b.Inlines)}

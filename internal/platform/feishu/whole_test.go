@@ -73,6 +73,9 @@ func held(t *testing.T, ms []sim.Seen) corpus.Held {
 		if m.File != "" && h.File == nil {
 			h.Name, h.File = m.File, m.Body
 		}
+		if who := m.Called(); len(who) > 0 {
+			t.Errorf("calls %q", who)
+		}
 		tables := 0
 		for _, md := range m.Components() {
 			r := sim.Read(md)

@@ -137,6 +137,7 @@ func (q mailCall) content(m *message, c *chatState) *refusal {
 		if text("text") == "" {
 			return invalid("text is empty")
 		}
+		return s.checkAt(text("text"), c, invalid)
 	case "post":
 		return s.checkPost(body, c, invalid)
 	case "image":
@@ -189,7 +190,9 @@ func (s *Server) checkPost(body map[string]any, c *chatState, invalid func(strin
 func (s *Server) checkNode(node map[string]any, c *chatState, invalid func(string) *refusal) *refusal {
 	str := func(k string) string { v, _ := node[k].(string); return v }
 	switch str("tag") {
-	case "text", "md", "code_block", "hr", "emotion":
+	case "text", "md":
+		return s.checkAt(str("text"), c, invalid)
+	case "code_block", "hr", "emotion":
 	case "a":
 		if s.on(RuleLinks) && !safeLink(str("href")) {
 			return invalid("invalid href")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -198,6 +199,27 @@ func (v Seen) Components() []string {
 		out = append(out, postText(root))
 	}
 	return out
+}
+
+// Called are the people whom a message calls, "all" among them. That the service
+// looks for mentions in code, too, is assumed: nothing says that it does not.
+func (v Seen) Called() []string {
+	var out []string
+	for _, m := range mdAt.FindAllStringSubmatch(strings.Join(append(v.Components(), v.Text), "\n"), -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// checkAt checks the mentions of a text. That a stranger's is refused here as
+// it is elsewhere is assumed.
+func (s *Server) checkAt(text string, c *chatState, invalid func(string) *refusal) *refusal {
+	for _, m := range mdAt.FindAllStringSubmatch(text, -1) {
+		if s.on(RuleMention) && m[1] != "all" && (c == nil || !slices.Contains(c.people, m[1])) {
+			return invalid("invalid user_id in at")
+		}
+	}
+	return nil
 }
 
 // Judge says why the service would refuse a card, empty when it would not.

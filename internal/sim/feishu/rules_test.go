@@ -273,6 +273,10 @@ func breaches() []breach {
 		}},
 		{RuleImages, 230099, func(c caller) map[string]any { return card(c, md("a", "![x](https://example.com/x.png)")) }},
 		{RuleMention, 230099, func(c caller) map[string]any { return card(c, md("a", `<at id="ou_stranger"></at>`)) }},
+		{RuleMention, 230001, func(c caller) map[string]any { return c.text(direct, `hi <at user_id="ou_stranger">x</at>`) }},
+		{RuleMention, 230001, func(c caller) map[string]any {
+			return c.post(direct, "post", map[string]any{"zh_cn": map[string]any{"content": []any{[]any{map[string]any{"tag": "md", "text": `<at user_id="ou_stranger"></at>`}}}}})
+		}},
 		{RuleElementID, 230099, func(c caller) map[string]any { return card(c, md("a", "x"), md("a", "y")) }},
 		{RuleElementID, 300313, func(c caller) map[string]any {
 			return c.stream(c.entity(sheet(true, md("a", "x"))), "b", "y", 1)
