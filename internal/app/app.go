@@ -215,7 +215,7 @@ func (a *App) assemble(ctx context.Context) error {
 		return err
 	}
 	c.gate, err = receive.New(receive.Deps{
-		Inbox: db.Inbox(), Access: db.People(), Places: db.Places(), Rooms: db.Places(), Voice: c.voice, Clicks: clicks, Wake: c.router.Wake,
+		Inbox: db.Inbox(), Access: db.People(), Places: db.Places(), Rooms: db.Places(), Voice: c.voice, Clicks: clicks, Presses: c.router.Presses(), Wake: c.router.Wake,
 		Paired: a.refreshMenus,
 	}, receive.Config{Owners: owners, Room: room(cfg), Lang: cfg.Language, Log: a.log})
 	return err

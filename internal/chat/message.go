@@ -193,6 +193,12 @@ type Inbound struct {
 	At           time.Time // when it was stored
 }
 
+// Refusal is why the press of a button is not carried out.
+type Refusal struct {
+	Text  string // for its author; empty = it is carried out
+	Spent bool   // the button is of no use to anybody any more
+}
+
 // Ack is what the platform may show at once for an event; for a click the
 // decision behind it is already committed.
 type Ack struct {

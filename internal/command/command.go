@@ -110,6 +110,9 @@ type spec struct {
 	least chat.Role
 	quiet bool // a button or an alias only: not in the help
 	slow  bool // it may take long, changes nothing and may be carried out beside others
+	// check finds out, for the press of a button and without changing anything,
+	// what run would answer where it comes to nothing; nil = nothing is known.
+	check func(ctx context.Context, s *Set, c Call) (*Result, error)
 	run   func(ctx context.Context, s *Set, c Call) (Result, error)
 }
 
@@ -118,31 +121,31 @@ func table() []spec {
 	return []spec{
 		{name: "new", least: chat.RoleMember, run: fresh},
 		{name: "fork", least: chat.RoleMember, run: fork},
-		{name: "stop", verb: "stop", least: chat.RoleMember, run: stop},
+		{name: "stop", verb: "stop", least: chat.RoleMember, check: stoppable, run: stop},
 		{name: "status", least: chat.RoleViewer, run: status},
 		{name: "steer", least: chat.RoleMember, run: steer},
 		{name: "instead", least: chat.RoleMember, run: instead},
 		{name: "queue", least: chat.RoleMember, run: queue},
-		{name: "cancel", verb: "rm", least: chat.RoleMember, run: cancel},
+		{name: "cancel", verb: "rm", least: chat.RoleMember, check: removable, run: cancel},
 		{name: "sessions", least: chat.RoleMember, run: sessions},
-		{name: "use", verb: "use", least: chat.RoleMember, run: use},
-		{name: "undo", verb: "undo", least: chat.RoleMember, run: undo},
-		{name: "retry", verb: "retry", least: chat.RoleMember, run: retry},
-		{name: "continue", verb: "cont", least: chat.RoleMember, run: resume},
+		{name: "use", verb: "use", least: chat.RoleMember, check: usable, run: use},
+		{name: "undo", verb: "undo", least: chat.RoleMember, check: usable, run: undo},
+		{name: "retry", verb: "retry", least: chat.RoleMember, check: chooseable, run: retry},
+		{name: "continue", verb: "cont", least: chat.RoleMember, check: continuable, run: resume},
 		{name: "agent", verb: "agent", least: chat.RoleMember, run: agent},
 		{name: "agents", least: chat.RoleViewer, run: listAgents},
-		{name: "model", verb: "model", least: chat.RoleMember, run: modelSetting().run},
-		{name: "effort", verb: "effort", least: chat.RoleMember, run: effortSetting().run},
-		{name: "mode", verb: "mode", least: chat.RoleMember, run: modeSetting().run},
+		{name: "model", verb: "model", least: chat.RoleMember, check: modelSetting().allowed, run: modelSetting().run},
+		{name: "effort", verb: "effort", least: chat.RoleMember, check: effortSetting().allowed, run: effortSetting().run},
+		{name: "mode", verb: "mode", least: chat.RoleMember, check: modeSetting().allowed, run: modeSetting().run},
 		{name: "verbosity", verb: "verbosity", least: chat.RoleMember, run: verbosity},
 		{name: "rich", verb: "rich", least: chat.RoleMember, run: rich},
 		{name: "plan", least: chat.RoleMember, run: plan},
-		{name: "compact", verb: "compact", least: chat.RoleMember, run: compact},
+		{name: "compact", verb: "compact", least: chat.RoleMember, check: compactable, run: compact},
 		{name: "workspace", verb: "ws", least: chat.RoleMember, run: workspace},
 		{name: "file", verb: "file", least: chat.RoleMember, slow: true, run: file},
 		{name: "topic", least: chat.RoleMember, run: topic},
-		{name: "listen", verb: "listen", least: chat.RoleViewer, run: listening().run},
-		{name: "sharing", verb: "sharing", least: chat.RoleViewer, run: sharing().run},
+		{name: "listen", verb: "listen", least: chat.RoleViewer, check: settable, run: listening().run},
+		{name: "sharing", verb: "sharing", least: chat.RoleViewer, check: settable, run: sharing().run},
 		{name: "approve", least: chat.RoleMember, run: approve},
 		{name: "deny", least: chat.RoleMember, run: deny},
 		{name: "rules", verb: "rule", least: chat.RoleOperator, run: rules},
@@ -150,14 +153,14 @@ func table() []spec {
 		{name: "whoami", least: chat.RoleViewer, run: whoami},
 		{name: "help", least: chat.RoleViewer, run: help},
 		{name: "start", least: chat.RoleViewer, quiet: true, run: start},
-		{name: "drop", verb: "drop", least: chat.RoleMember, quiet: true, run: drop},
-		{name: "run", verb: "run", least: chat.RoleMember, quiet: true, run: release},
-		{name: "now", verb: "now", least: chat.RoleMember, quiet: true, run: now},
-		{name: "recap", verb: "recap", least: chat.RoleMember, quiet: true, run: recap},
-		{name: "renew", verb: "renew", least: chat.RoleMember, quiet: true, run: renew},
+		{name: "drop", verb: "drop", least: chat.RoleMember, quiet: true, check: chooseable, run: drop},
+		{name: "run", verb: "run", least: chat.RoleMember, quiet: true, check: releasable, run: release},
+		{name: "now", verb: "now", least: chat.RoleMember, quiet: true, check: removable, run: now},
+		{name: "recap", verb: "recap", least: chat.RoleMember, quiet: true, check: mine, run: recap},
+		{name: "renew", verb: "renew", least: chat.RoleMember, quiet: true, check: renewable, run: renew},
 		{name: "take", verb: "take", least: chat.RoleOperator, quiet: true, run: take},
 		{name: "lost", verb: "lost", least: chat.RoleMember, quiet: true, run: lost},
-		{name: "clear", verb: "clear", least: chat.RoleMember, quiet: true, run: clearQueue},
+		{name: "clear", verb: "clear", least: chat.RoleMember, quiet: true, check: mine, run: clearQueue},
 	}
 }
 

@@ -67,7 +67,10 @@ type Deps struct {
 	Rooms  Rooms
 	Voice  Voice
 	Clicks *Clicks
-	Wake   func() // tells the router that messages were stored; never blocks
+	// Presses knows what the other buttons may do; nil = nothing is known of
+	// them before they are carried out.
+	Presses Presses
+	Wake    func() // tells the router that messages were stored; never blocks
 	// Paired is told that somebody has a role in account now; it never blocks.
 	// nil = nobody is told.
 	Paired func(account string)
@@ -109,7 +112,8 @@ func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error
 	}
 	acks := make([]chat.Ack, len(b.Messages))
 	var rows []chat.Inbound
-	var at []int // rows[n] came from b.Messages[at[n]]
+	var at []int           // rows[n] came from b.Messages[at[n]]
+	var nos []chat.Refusal // of rows
 	for i, m := range b.Messages {
 		m.Place.Account = b.Account
 		m.Sender.Name, m.Place.Title = chat.PlainName(m.Sender.Name), chat.PlainName(m.Place.Title)
@@ -126,7 +130,15 @@ func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error
 			return nil, err
 		}
 		if p != nil && p.stored() {
-			rows, at = append(rows, p.row()), append(at, i)
+			row := p.row()
+			no, err := g.refusal(ctx, row)
+			if err != nil {
+				return nil, err
+			}
+			if no.Text != "" {
+				row.State = chat.InboundRefused
+			}
+			rows, at, nos = append(rows, row), append(at, i), append(nos, no)
 		}
 	}
 	if len(b.Unread) > 0 {
@@ -150,7 +162,9 @@ func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error
 			g.cfg.Log.InfoContext(ctx, "message delivered again under another id; left out", "account", b.Account, "inbound", rec.ID, "message", rows[n].Ref.ID)
 			continue
 		}
-		if acks[at[n]], err = g.ack(ctx, rows[n]); err != nil {
+		if rec.Fresh && nos[n].Text != "" {
+			acks[at[n]] = g.refused(ctx, rows[n], nos[n])
+		} else if acks[at[n]], err = g.ack(ctx, rows[n]); err != nil {
 			return nil, err
 		}
 		acks[at[n]].Inbound, acks[at[n]].Fresh = rec.ID, rec.Fresh

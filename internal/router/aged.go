@@ -99,21 +99,13 @@ func span(d time.Duration) string {
 // press carries out what was chosen about old messages. People choose
 // about their own, operators about all.
 func (o old) press(ctx context.Context, in chat.Inbound, what string) error {
-	choice, place, _ := strings.Cut(what, ":")
-	if place != strconv.FormatInt(in.Place.ID, 10) || !in.Role.Covers(chat.RoleMember) || (choice != "run" && choice != "drop") {
+	choice, rows, all, err := o.meant(ctx, in, what)
+	switch {
+	case chat.CodeOf(err) == chat.Invalid:
 		return o.end.settle(ctx, in, chat.InboundDone, chat.Invalid)
-	}
-	rows, err := o.inbox.Aged(ctx, in.Place.ID)
-	if err != nil {
-		return fmt.Errorf("read old messages: %w", err)
-	}
-	busy := o.intake.aside.now() // what an earlier press lets run already
-	rows = slices.DeleteFunc(rows, func(old chat.Inbound) bool { return busy[old.ID] })
-	all := len(rows)
-	rows = slices.DeleteFunc(rows, func(old chat.Inbound) bool {
-		return old.Sender.ID != in.Sender.ID && !in.Role.Covers(chat.RoleOperator)
-	})
-	if all > 0 && len(rows) == 0 {
+	case err != nil:
+		return err
+	case all > 0 && len(rows) == 0:
 		return o.end.tell(ctx, in, chat.InboundRefused, "aged_others")
 	}
 	c, err := o.desk.conversation(ctx, in.Conversation)
@@ -149,6 +141,37 @@ func (o old) press(ctx context.Context, in chat.Inbound, what string) error {
 		return over()
 	}
 	return o.later(ctx, in, slow, text, over)
+}
+
+// meant returns the old messages about which in chooses, and how many there are
+// of everybody. chat.Invalid: what is pressed is no button of that place.
+func (o old) meant(ctx context.Context, in chat.Inbound, what string) (choice string, rows []chat.Inbound, all int, err error) {
+	choice, place, _ := strings.Cut(what, ":")
+	if place != strconv.FormatInt(in.Place.ID, 10) || !in.Role.Covers(chat.RoleMember) || (choice != "run" && choice != "drop") {
+		return "", nil, 0, chat.E(chat.Invalid, "", nil)
+	}
+	if rows, err = o.inbox.Aged(ctx, in.Place.ID); err != nil {
+		return "", nil, 0, fmt.Errorf("read old messages: %w", err)
+	}
+	busy := o.intake.aside.now() // what an earlier press lets run already
+	rows = slices.DeleteFunc(rows, func(old chat.Inbound) bool { return busy[old.ID] })
+	all = len(rows)
+	rows = slices.DeleteFunc(rows, func(old chat.Inbound) bool {
+		return old.Sender.ID != in.Sender.ID && !in.Role.Covers(chat.RoleOperator)
+	})
+	return choice, rows, all, nil
+}
+
+// refusal says why a press about old messages comes to nothing.
+func (o old) refusal(ctx context.Context, in chat.Inbound, what, lang string) (chat.Refusal, error) {
+	_, rows, all, err := o.meant(ctx, in, what)
+	switch {
+	case err != nil || len(rows) > 0:
+		return chat.Refusal{}, err
+	case all > 0:
+		return chat.Refusal{Text: i18n.T(lang, "router.aged_others")}, nil
+	}
+	return chat.Refusal{Text: i18n.T(lang, "router.aged_none"), Spent: true}, nil
 }
 
 // later carries out what may take long and then ends the press that lets it

@@ -384,8 +384,7 @@ func TestSessionsFromElsewhereAreListedAndTakenOverByOperators(t *testing.T) {
 			t.Error("a session of ours is listed as foreign")
 		}
 		ref, data := h.voice.button("take:")
-		h.press(ref, data, in(team), from(bob))
-		h.told("not allowed")
+		h.refused(h.press(ref, data, in(team), from(bob)), "not allowed")
 		h.press(ref, data, in(team))
 		h.told("goes on here")
 		h.press(ref, data, in(team))

@@ -40,40 +40,61 @@ func (c changes) offer(t chat.Turn, in chat.Inbound, lang string) [][]chat.Butto
 // go to the running turn, or make a turn of their own. People choose about
 // their own messages, operators about all.
 func (c changes) press(ctx context.Context, in chat.Inbound, what string) error {
-	verb, rest, _ := strings.Cut(what, ":")
-	id, msg, _ := strings.Cut(rest, ":")
-	turn, err := strconv.ParseInt(id, 10, 64)
-	if err != nil || verb != "steer" && verb != "again" {
+	about, err := c.target(ctx, in, what)
+	switch chat.CodeOf(err) {
+	case chat.CodeNone:
+	case chat.Invalid, chat.Missing:
 		return c.end.settle(ctx, in, chat.InboundDone, chat.Invalid)
-	}
-	t, err := c.desk.Turns.TurnByID(ctx, turn)
-	var all []chat.Inbound
-	if err == nil && t.Place.ID == in.Place.ID {
-		all, err = c.desk.Inbox.Versions(ctx, in.Place.ID, msg)
-	}
-	switch {
-	case chat.CodeOf(err) == chat.Missing, err == nil && len(all) == 0:
-		return c.end.settle(ctx, in, chat.InboundDone, chat.Invalid)
-	case err != nil:
-		return fmt.Errorf("find the message that was edited: %w", err)
-	case !in.Role.Covers(chat.RoleMember), all[0].Sender.ID != in.Sender.ID && !in.Role.Covers(chat.RoleOperator):
-		return c.end.refuse(ctx, in, []int64{in.ID}, chat.Conversation{}, chat.E(chat.Denied, "", nil))
+	case chat.Denied:
+		return c.end.refuse(ctx, in, []int64{in.ID}, chat.Conversation{}, err)
+	default:
+		return err
 	}
 	// Both buttons of a question may be pressed before the first press takes
 	// them away; the words are worth one turn.
-	key, version := rest, newest(all).ID
-	if c.chosen[key] == version {
+	version := newest(about.all).ID
+	if c.chosen[about.key] == version {
 		return c.end.tell(ctx, in, chat.InboundDone, "edit_chosen")
 	}
-	if verb == "steer" {
-		err = c.steer(ctx, in, t, newest(all))
+	if about.verb == "steer" {
+		err = c.steer(ctx, in, about.turn, newest(about.all))
 	} else {
-		err = c.again(ctx, in, t, all)
+		err = c.again(ctx, in, about.turn, about.all)
 	}
 	if err == nil {
-		c.chosen[key] = version
+		c.chosen[about.key] = version
 	}
 	return err
+}
+
+// edited is what a button about an edit names.
+type edited struct {
+	verb, key string
+	turn      chat.Turn      // of the message
+	all       []chat.Inbound // its versions
+}
+
+// target finds what the press of a button about an edit names. chat.Invalid,
+// chat.Missing: nothing. chat.Denied: it is not for whoever pressed it.
+func (c changes) target(ctx context.Context, in chat.Inbound, what string) (e edited, err error) {
+	e.verb, e.key, _ = strings.Cut(what, ":")
+	id, msg, _ := strings.Cut(e.key, ":")
+	turn, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || e.verb != "steer" && e.verb != "again" {
+		return e, chat.E(chat.Invalid, "", nil)
+	}
+	if e.turn, err = c.desk.Turns.TurnByID(ctx, turn); err == nil && e.turn.Place.ID == in.Place.ID {
+		e.all, err = c.desk.Inbox.Versions(ctx, in.Place.ID, msg)
+	}
+	switch {
+	case err != nil:
+		return e, fmt.Errorf("find the message that was edited: %w", err)
+	case len(e.all) == 0:
+		return e, chat.E(chat.Missing, "", nil)
+	case !in.Role.Covers(chat.RoleMember), e.all[0].Sender.ID != in.Sender.ID && !in.Role.Covers(chat.RoleOperator):
+		return e, chat.E(chat.Denied, "", nil)
+	}
+	return e, nil
 }
 
 // newest is the last version of a message.

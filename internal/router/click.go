@@ -83,6 +83,9 @@ func (d *desk) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
 	if w := part.Waits; w != nil && !waits(ctx, d.Turns, w.Turn) {
 		return nil // it was changed with its turn
 	}
+	if len(keep(part.Buttons, func(b chat.Button) bool { return b.Data == in.Data })) == 0 {
+		return nil // a client has made it up
+	}
 	part.Buttons = keep(part.Buttons, func(b chat.Button) bool {
 		return slices.Contains(single, verb) && b.Data != in.Data && !given(verb, row, b) && d.stillWaits(ctx, b)
 	})

@@ -95,7 +95,7 @@ func open(t *testing.T, change func(*setup)) *house {
 		s.access = db.People()
 	}
 	h.gate, err = receive.New(receive.Deps{
-		Inbox: db.Inbox(), Access: s.access, Places: db.Places(), Rooms: db.Places(), Voice: h.voice, Clicks: clicks, Wake: h.router.Wake,
+		Inbox: db.Inbox(), Access: s.access, Places: db.Places(), Rooms: db.Places(), Voice: h.voice, Clicks: clicks, Presses: h.router.Presses(), Wake: h.router.Wake,
 	}, receive.Config{Owners: map[string][]string{"bot": {owner.ID}}})
 	must(t, err)
 	h.start(s.idle)

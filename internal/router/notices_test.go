@@ -1,7 +1,10 @@
 package router_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"cligate/internal/chat"
 	"cligate/internal/router"
@@ -44,6 +47,82 @@ func TestNoticeOfAMessageThatWaitsNoMoreOffersNothing(t *testing.T) {
 		h.say("next")
 		if p := h.voice.now(ref); len(p.Buttons) != 0 || p.Text != "No longer waiting." {
 			t.Errorf("after it ran: %+v", p)
+		}
+	})
+}
+
+// refused checks that a press was answered by its refusal, and by nothing else.
+func (h *house) refused(ack chat.Ack, want string) {
+	h.t.Helper()
+	if !ack.Alert || !strings.Contains(ack.Toast, want) {
+		h.t.Fatalf("the press shows %+v, want %q", ack, want)
+	}
+	for _, x := range h.voice.texts() {
+		if x == ack.Toast {
+			h.t.Errorf("the chat is told, too: %q", x)
+		}
+	}
+}
+
+func TestRefusalOfAPressIsWhatItShows(t *testing.T) {
+	bob := chat.Person{ID: "2", Name: "Bob"}
+	play(t, func(s *setup) { s.cfg.Notices = router.NoticeText }, func(t *testing.T, h *house) {
+		_, err := h.db.People().Grant(t.Context(), chat.Grant{Account: "bot", Chat: team.Chat, Person: bob.ID, Role: chat.RoleMember, By: "1"})
+		must(t, err)
+		h.agents.change(func(a *agents) { a.can = worker.Abilities{worker.Steer} })
+		h.runner.holds("[message from Ann (id 1)]\nwork")
+		h.say("work", in(team))
+		run := h.runner.last()
+		h.say("more", in(team))
+		ref, rm := h.voice.button("rm:")
+		_, now := h.voice.button("now:")
+		id := strings.TrimPrefix(rm, "rm:")
+		for data, want := range map[string]string{
+			rm: "not allowed", now: "not allowed", "listen:all": "not allowed", "sharing:person": "not allowed", "rule:1": "not allowed",
+			"take:abcdef": "not allowed", "stop:99": "no longer does", "rm:x": "no longer does", "what:1": "no longer does", "retry:" + id: "not over yet",
+			"run:" + fmt.Sprint(run.Session): "Nothing is held", "use:99": "no session", "undo:" + fmt.Sprint(run.Session): "is session",
+			"aged:run:1": "no older messages", "edit:again:99:1": "no longer does", "mode:yolo": "not allow", "recap:99": "no longer does",
+		} {
+			before := len(h.voice.texts())
+			ack := h.press(ref, data, in(team), from(bob))
+			if !ack.Alert || !strings.Contains(ack.Toast, want) {
+				t.Errorf("%s shows %+v, want %q", data, ack, want)
+			}
+			if said := h.voice.texts()[before:]; len(said) != 0 {
+				t.Errorf("%s is answered aloud, too: %q", data, said)
+			}
+		}
+		if p := h.voice.now(ref); len(p.Buttons) == 0 {
+			t.Error("somebody who may not press them has taken the buttons away")
+		}
+		if ack := h.press(ref, rm, in(team)); ack.Alert {
+			t.Errorf("its author is refused: %+v", ack)
+		}
+		before := len(h.voice.texts())
+		h.refused(h.press(ref, rm+"0", in(team)), "no longer does")
+		ack := h.press(ref, now, in(team)) // what was removed cannot be given
+		if !ack.Alert || !strings.Contains(ack.Toast, "does not wait any more") || len(h.voice.texts()) != before {
+			t.Errorf("shown %+v, said %q", ack, h.voice.texts()[before:])
+		}
+		h.runner.end(run.ID, chat.TurnSucceeded)
+		h.prompts("[message from Ann (id 1)]\nwork")
+		if n := h.unrouted(); n != 0 {
+			t.Errorf("%d presses have no end", n)
+		}
+	})
+}
+
+func TestPressThatIsDeliveredAgainIsNotRefusedForWhatItDid(t *testing.T) {
+	play(t, nil, func(t *testing.T, h *house) {
+		h.runner.holds("work")
+		h.say("work")
+		h.runner.end(h.runner.last().ID, chat.TurnInterrupted)
+		ref, data := h.voice.button("drop:")
+		m := h.message("", func(m *chat.Message) { m.Kind, m.Data, m.Ref = chat.KindClick, data, ref })
+		first := h.receive(m)[0]
+		synctest.Wait()
+		if again := h.receive(m)[0]; again.Alert || again.Toast != first.Toast || again.Fresh {
+			t.Errorf("first %+v, again %+v", first, again)
 		}
 	})
 }

@@ -181,8 +181,7 @@ func TestOldStopButtonStopsNothingElse(t *testing.T) {
 		old := h.runner.last().ID
 		h.runner.end(old, chat.TurnSucceeded)
 		h.say("second")
-		h.press(chat.Ref{ID: "x"}, fmt.Sprintf("stop:%d", old))
-		h.told("already over")
+		h.refused(h.press(chat.Ref{ID: "x"}, fmt.Sprintf("stop:%d", old)), "already over")
 		if q := h.turn(h.runner.last().ID); q.State != chat.TurnRunning {
 			t.Errorf("the other turn is %s", q.State)
 		}
@@ -296,8 +295,7 @@ func TestRecallRemovesWhatWaits(t *testing.T) {
 		}
 		h.prompts("work")
 		recall(h.say("old", sentAgo(20*time.Hour)))
-		h.click("aged:run")
-		h.told("no older messages")
+		h.refused(h.click("aged:run"), "no older messages")
 		h.prompts("work")
 	})
 }
@@ -456,9 +454,8 @@ func TestChoicesAboutAnInterruptedTurn(t *testing.T) {
 					t.Errorf("the old message became %+v", edits)
 				}
 				for _, v := range []string{"cont:", "retry:", "drop:"} { // a second choice is none
-					h.press(ref, v+strings.SplitN(data, ":", 2)[1])
+					h.refused(h.press(ref, v+strings.SplitN(data, ":", 2)[1]), c.told)
 				}
-				h.told(c.told)
 				wantBegins(t, h.runner.prompts(), c.want)
 			})
 		})

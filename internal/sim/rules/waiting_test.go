@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -83,5 +84,43 @@ func TestNoticeOfAMessageThatWaitsNoMoreOffersNothing(t *testing.T) {
 				t.Errorf("still offered: %+v", b)
 			}
 		})
+	}
+}
+
+// What nobody carries out is no "one moment": the service shows the refusal
+// itself, and the chat is not told once more.
+func TestPressThatComesTooLateIsAnsweredByItsRefusal(t *testing.T) {
+	t.Parallel()
+	u := house(t, rig.Options{Env: []string{"CLIGATE_QUEUE_NOTICE=text"}})
+	known := u.known()
+	u.Say("hang")
+	u.runs()
+	u.Say("say later")
+	notice := u.news(known, strings.Split(text("router.queued"), "{")[0])
+	id, err := strconv.ParseInt(notice.ID, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.ask("/stop", text("error.stopped"))
+	u.Press("run:")
+	u.news(known, "later")
+	u.r.Rest()
+	before := len(u.Shown())
+	for data, want := range map[string]string{
+		"stop:1": text("command.stop_over"), "rm:2": text("command.cancel_late", "n", 2), "now:2": text("command.cancel_late", "n", 2),
+		"run:1": text("command.queue_none_held"), "aged:run:1": text("router.aged_none"), "rm:77": text("receive.click_gone"),
+	} {
+		query := u.r.Telegram.Click(rig.Token, rig.Owner, id, rig.Owner, data)
+		u.r.Until("the press is answered", func() bool {
+			_, _, answered := u.r.Telegram.Toast(rig.Token, query)
+			return answered
+		})
+		if toast, alert, _ := u.r.Telegram.Toast(rig.Token, query); toast != want || !alert {
+			t.Errorf("%s shows %q (alert: %t), want %q", data, toast, alert, want)
+		}
+	}
+	u.r.Rest()
+	if now := u.Shown(); len(now) != before {
+		t.Errorf("the chat is told, too:\n%s", u.Text())
 	}
 }

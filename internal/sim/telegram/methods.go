@@ -296,7 +296,7 @@ func (r request) answerQuery() (any, *refusal) {
 		return nil, bad("MESSAGE_TOO_LONG")
 	}
 	if q != nil {
-		q.answered = true
+		q.answered, q.toast, q.alert = true, p.str("text"), p.flag("show_alert")
 	}
 	return true, nil
 }

@@ -167,6 +167,19 @@ func (d *mailroom) Answered(token, id string) bool {
 	return q != nil && q.answered
 }
 
+// Toast returns what whoever pressed a button is shown at once, and whether it
+// stays until they dismiss it; answered is false until the bot has answered.
+func (d *mailroom) Toast(token, id string) (text string, alert, answered bool) {
+	s := d.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.bots[token].queries[id]
+	if q == nil {
+		return "", false, false
+	}
+	return q.toast, q.alert, q.answered
+}
+
 func (s *Server) push(b *bot, kind string, j map[string]any) {
 	at := time.Now()
 	if date, ok := j["date"].(int64); ok && date > 0 && kind != "callback_query" {

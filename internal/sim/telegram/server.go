@@ -80,6 +80,8 @@ type update struct {
 type query struct {
 	at       time.Time
 	answered bool
+	toast    string
+	alert    bool // the toast stays until it is dismissed
 }
 
 // Call is one request as it arrived, for the oracle.
