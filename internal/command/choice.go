@@ -38,7 +38,7 @@ func ended(ctx context.Context, s *Set, c Call) (chat.Turn, *Result, error) {
 	case c.Conv.Session == 0:
 		return refuse("retry_none")
 	default:
-		t, err = s.Turns.LastTurn(ctx, c.Conv.Session)
+		t, err = s.latest(ctx, c)
 		if chat.CodeOf(err) == chat.Missing {
 			return refuse("retry_none")
 		}
@@ -54,6 +54,30 @@ func ended(ctx context.Context, s *Set, c Call) (chat.Turn, *Result, error) {
 		return t, nil, chat.E(chat.Denied, "", nil)
 	}
 	return t, nil, nil
+}
+
+// latest is the turn that a command is about which names none: the last one of
+// the session. Where that leaves nothing to continue or to drop, it is the
+// newest one that was cut off and is still open, whatever was said since.
+func (s *Set) latest(ctx context.Context, c Call) (chat.Turn, error) {
+	t, err := s.Turns.LastRun(ctx, c.Conv.Session)
+	if err != nil || c.Name != "continue" && c.Name != "drop" {
+		return t, err
+	}
+	if t.State.Final() && t.State != chat.TurnSucceeded && t.Choice == "" {
+		return t, nil
+	}
+	open, err := s.Turns.CutOff(ctx, c.Conv.Session)
+	if chat.CodeOf(err) == chat.Missing {
+		return t, nil
+	}
+	return open, err
+}
+
+// overtaken reports whether other turns of the session ran since t.
+func (s *Set) overtaken(ctx context.Context, t chat.Turn) bool {
+	last, err := s.Turns.LastRun(ctx, t.Session)
+	return err == nil && last.ID != t.ID
 }
 
 // choose orders the turn that continues or repeats t, in t's session, and

@@ -11,5 +11,8 @@ func drop(ctx context.Context, s *Set, c Call) (Result, error) {
 	if err := note(ctx, s, t, choiceDrop); err != nil {
 		return Result{}, err
 	}
+	if s.overtaken(ctx, t) {
+		return c.say("dropped_of", "n", t.ID, "text", clip(summary(t.Input))), nil
+	}
 	return c.say("dropped"), nil
 }

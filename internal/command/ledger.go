@@ -39,6 +39,12 @@ type Turns interface {
 	TurnByID(ctx context.Context, id int64) (chat.Turn, error)
 	// LastTurn returns the newest turn of a session; chat.Missing.
 	LastTurn(ctx context.Context, session int64) (chat.Turn, error)
+	// LastRun is LastTurn without what was taken back before it ran.
+	LastRun(ctx context.Context, session int64) (chat.Turn, error)
+	// CutOff returns the newest turn of a session that did not come to its
+	// natural end, though nobody stopped it, and about which nothing was chosen;
+	// chat.Missing.
+	CutOff(ctx context.Context, session int64) (chat.Turn, error)
 }
 
 // Spending is what was used up; described at turn.Spending.

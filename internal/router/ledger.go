@@ -47,6 +47,9 @@ type Turns interface {
 	Active(ctx context.Context, session int64) (chat.Turn, error)
 	// TurnByID returns a turn.
 	TurnByID(ctx context.Context, id int64) (chat.Turn, error)
+	// LastRun and CutOff are described at command.Turns.
+	LastRun(ctx context.Context, session int64) (chat.Turn, error)
+	CutOff(ctx context.Context, session int64) (chat.Turn, error)
 	// WaitingSessions returns the sessions that have queued turns which may
 	// start now.
 	WaitingSessions(ctx context.Context) ([]int64, error)

@@ -126,3 +126,47 @@ func TestPressThatIsDeliveredAgainIsNotRefusedForWhatItDid(t *testing.T) {
 		}
 	})
 }
+
+func TestContinueGoesOnWithWhatWasInterruptedWhateverWasSaidSince(t *testing.T) {
+	play(t, func(s *setup) { s.cfg.Notices = router.NoticeText }, func(t *testing.T, h *house) {
+		h.runner.holds("work", "third")
+		h.say("work")
+		cut := h.runner.last()
+		h.runner.end(cut.ID, chat.TurnInterrupted)
+		ref, data := h.voice.button("cont:")
+		h.say("second")
+		h.say("third")
+		h.say("fourth")
+		h.click("rm:") // what was taken back is no turn that ran
+		h.say("/continue")
+		h.heard(fmt.Sprintf("#%d", cut.ID), "work")
+		h.runner.end(h.runner.last().ID, chat.TurnSucceeded)
+		q := h.runner.last()
+		if q.Names != cut.ID || !strings.Contains(q.Input.Text(), "An earlier run") || !strings.Contains(q.Input.Text(), "work") {
+			t.Errorf("turn %+v", q)
+		}
+		h.refused(h.press(ref, data), "Already chosen: Continue") // the note says the same
+		h.say("/continue")
+		h.told("was not interrupted")
+		h.say("/drop")
+		h.told("Dropped. The session is kept.")
+	})
+}
+
+func TestDropNamesWhatIsDropped(t *testing.T) {
+	play(t, nil, func(t *testing.T, h *house) {
+		h.runner.holds("work")
+		h.say("work")
+		cut := h.runner.last()
+		h.runner.end(cut.ID, chat.TurnInterrupted)
+		h.say("second")
+		h.say("/drop")
+		h.told(fmt.Sprintf("#%d", cut.ID), "work")
+		h.say("/continue")
+		h.told("was not interrupted")
+		h.say("/retry")
+		h.prompts("work", "second", "second")
+		h.say(fmt.Sprintf("/retry %d", cut.ID))
+		h.told("Already chosen: Drop")
+	})
+}

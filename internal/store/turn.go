@@ -117,6 +117,18 @@ func (v Turns) LastTurn(ctx context.Context, session int64) (chat.Turn, error) {
 	return v.one(ctx, `WHERE t.session = ? ORDER BY t.id DESC LIMIT 1`, session)
 }
 
+// LastRun is described at command.Turns.
+func (v Turns) LastRun(ctx context.Context, session int64) (chat.Turn, error) {
+	return v.one(ctx, `WHERE t.session = ? AND t.state NOT IN ('withdrawn', 'expired') ORDER BY t.id DESC LIMIT 1`, session)
+}
+
+// CutOff is described at command.Turns.
+func (v Turns) CutOff(ctx context.Context, session int64) (chat.Turn, error) {
+	return v.one(ctx, `WHERE t.session = ? AND t.choice = ''
+AND (t.state = 'interrupted' OR t.state IN ('failed', 'stopped') AND t.reason IN (?, ?, ?)) ORDER BY t.id DESC LIMIT 1`,
+		session, chat.Crashed, chat.TimedOut, chat.Stalled)
+}
+
 // TurnByID is described at router.Turns.
 func (v Turns) TurnByID(ctx context.Context, id int64) (chat.Turn, error) {
 	return v.one(ctx, `WHERE t.id = ?`, id)
