@@ -203,7 +203,7 @@ func (i *inspection) delivery(ctx context.Context, alone bool) (free bool) {
 		i.good("delivery", "the webhook is set when the daemon starts; "+waits)
 	case h.URL == "":
 		i.bad("delivery", "the webhook is not set; does another program poll with this token?")
-	case h.URL != i.hook.cfg.URL:
+	case !alike(h.URL, i.hook.cfg.URL):
 		i.bad("delivery", says(i.link.lang, troubleTaken))
 	case h.Pending > 0 && h.ErrorDate > 0 && !alone:
 		i.bad("delivery", fmt.Sprintf("%s: %s (%s; %s)", says(i.link.lang, troubleUndelivered), h.Error, time.Unix(h.ErrorDate, 0).UTC().Format(time.RFC3339), waits))

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -49,10 +51,33 @@ func (w Webhook) mark() string { return hookMark(w.URL) }
 
 const markPrefix = "webhook "
 
-func hookMark(url string) string {
-	sum := sha256.Sum256([]byte(url))
+func hookMark(address string) string {
+	sum := sha256.Sum256([]byte(normal(address)))
 	return markPrefix + hex.EncodeToString(sum[:8])
 }
+
+// normal is an address in the form in which equal ones look alike: a server may
+// write scheme and host in small letters, leave out the port that the scheme
+// has anyway, and encode the path its own way. A slash at the end of a path is
+// part of it; only the empty path is the same as "/".
+func normal(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	scheme, host := strings.ToLower(u.Scheme), strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	if strings.Contains(host, ":") { // IPv6
+		host = "[" + host + "]"
+	}
+	if port := u.Port(); port != "" && (scheme != "https" || port != "443") && (scheme != "http" || port != "80") {
+		host += ":" + port
+	}
+	n := url.URL{Scheme: scheme, User: u.User, Host: host, Path: cmp.Or(u.Path, "/"), RawQuery: u.RawQuery}
+	return n.String()
+}
+
+// alike reports whether two addresses name the same webhook.
+func alike(a, b string) bool { return normal(a) == normal(b) }
 
 // hookInfo is the answer to getWebhookInfo.
 type hookInfo struct {
@@ -180,7 +205,7 @@ func (h *hook) look(ctx context.Context, seen *watched) error {
 	if err != nil {
 		return err
 	}
-	if i.URL != "" && i.URL != seen.url && seen.set {
+	if i.URL != "" && seen.set && !alike(i.URL, seen.url) {
 		// Somebody took the bot over. To take it back would be a war.
 		h.link.Set(ctx, troubleTaken, nil)
 		return nil
@@ -319,7 +344,7 @@ func (h *hook) take(caller context.Context, raw json.RawMessage) error {
 	return nil
 }
 
-// ours reports whether the webhook at url is the one that cursor speaks of.
-func ours(cursor, url string) bool {
-	return strings.HasPrefix(cursor, markPrefix) && cursor == hookMark(url)
+// ours reports whether the webhook at address is the one that cursor speaks of.
+func ours(cursor, address string) bool {
+	return strings.HasPrefix(cursor, markPrefix) && cursor == hookMark(address)
 }

@@ -220,6 +220,59 @@ func TestPollingRemovesOurOwnWebhookAndNoOther(t *testing.T) {
 	}
 }
 
+func TestAddressesOfWebhooksAreComparedAsWhatTheyMean(t *testing.T) {
+	t.Parallel()
+	for _, same := range [][2]string{
+		{"https://Bot.Example.org/In", "https://bot.example.org/In"},
+		{"HTTPS://bot.example.org:443/in", "https://bot.example.org/in"},
+		{"http://bot.example.org:80/in", "http://bot.example.org/in"},
+		{"https://bot.example.org", "https://bot.example.org/"},
+		{"https://bot.example.org./in", "https://bot.example.org/in"},
+		{"https://bot.example.org/%69n", "https://bot.example.org/in"},
+		{"https://[2001:DB8::1]:443/in", "https://[2001:db8::1]/in"},
+	} {
+		if !alike(same[0], same[1]) || !ours(hookMark(same[0]), same[1]) || !ours(hookMark(same[1]), same[0]) {
+			t.Errorf("%q are one", same)
+		}
+	}
+	for _, other := range [][2]string{
+		{"https://bot.example.org/in", "http://bot.example.org/in"},
+		{"https://bot.example.org/in", "https://bot.example.org/In"},
+		{"https://bot.example.org/in", "https://bot.example.org/in/"},
+		{"https://bot.example.org/in", "https://bot.example.org:8443/in"},
+		{"https://bot.example.org/in", "https://bot.example.org:80/in"},
+		{"https://bot.example.org/in?a=1", "https://bot.example.org/in?a=2"},
+		{"https://a.example.org/in", "https://b.example.org/in"},
+		{"::", ":::"},
+	} {
+		if alike(other[0], other[1]) || ours(hookMark(other[0]), other[1]) {
+			t.Errorf("%q are two", other)
+		}
+	}
+}
+
+func TestOurOwnWebhookIsKnownThoughTheServiceWritesItAnotherWay(t *testing.T) {
+	t.Parallel()
+	_, srv, _ := strict(t, Config{})
+	srv.Normalise(true)
+	in := newInbox()
+	a, _ := open(t, Config{APIURL: srv.URL, Webhook: Webhook{URL: "HTTP://LocalHost:80", Addr: "127.0.0.1:1", Path: "/", Secret: hookSecret}})
+	stop := start(t, a, in)
+	if !srv.Wait(patience, func() bool { u, _ := srv.Webhook(testToken); return u != "" && a.Health().Connected }) {
+		t.Fatalf("not set: %+v", a.Health())
+	}
+	if f := finding(t, a.Inspect(t.Context(), Inquiry{}), "delivery"); !f.OK {
+		t.Errorf("the doctor takes it for another's: %+v", f)
+	}
+	_ = stop()
+	b, _ := open(t, Config{APIURL: srv.URL, PollTimeout: time.Second})
+	start(t, b, in)
+	srv.Say(testToken, fakebot.Say{Chat: ann, Text: "in between"})
+	if !srv.Wait(patience, func() bool { return slices.Contains(in.texts(), "in between") }) {
+		t.Fatalf("got %q, health %+v", in.texts(), b.Health())
+	}
+}
+
 func TestTheHealthOfAWebhookIsWhatTheServiceSays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -47,6 +47,7 @@ type Server struct {
 	life    context.Context
 	end     context.CancelFunc
 	cloud   bool
+	normal  bool          // addresses of webhooks are written its own way
 	late    time.Duration // by which waiting updates are older than they are
 	skew    time.Duration // of the clock in answers
 }

@@ -62,6 +62,30 @@ func (d *mailroom) Cloud(on bool) {
 	s.cloud = on
 }
 
+// Normalise has the server write addresses of webhooks its own way from now on,
+// as it stores them: host in small letters, no port that the scheme has anyway,
+// no empty path.
+func (d *mailroom) Normalise(on bool) {
+	s := d.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.normal = on
+}
+
+// normalised is an address as such a server names it.
+func normalised(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	u.Scheme, u.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	u.Host = strings.TrimSuffix(u.Host, map[string]string{"https": ":443", "http": ":80"}[u.Scheme])
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	return u.String()
+}
+
 // Deliveries returns the attempts to deliver to a bot's webhook so far.
 func (d *mailroom) Deliveries(token string) []Delivery {
 	s := d.s
@@ -127,6 +151,9 @@ func (r request) webhookInfo() (any, *refusal) {
 	out := map[string]any{"url": "", "has_custom_certificate": false, "pending_update_count": len(r.b.updates)}
 	if h := r.b.hook; h != nil {
 		out["url"] = h.url
+		if r.s.normal {
+			out["url"] = normalised(h.url)
+		}
 		if h.most > 0 {
 			out["max_connections"] = h.most
 		}
