@@ -141,6 +141,25 @@ func makeWorkspace(cfg config.Config) error {
 	return nil
 }
 
+// identify notes who the accounts are, before anything is sent or received:
+// behind the same name there may be another bot than in the last life.
+func (a *App) identify(ctx context.Context) error {
+	for _, b := range a.bots {
+		self := b.adapter.Traits().Self
+		if self == "" {
+			continue
+		}
+		changed, err := a.db.Places().Identify(ctx, b.account, self)
+		if err != nil {
+			return fmt.Errorf("account %s: %w", b.account, err)
+		}
+		if changed {
+			a.log.WarnContext(ctx, "the account is another bot than before; ids of its messages are forgotten", "account", b.account)
+		}
+	}
+	return nil
+}
+
 // assemble wires the stations.
 func (a *App) assemble(ctx context.Context) error {
 	db, cfg := a.db, a.cfg
@@ -161,6 +180,9 @@ func (a *App) assemble(ctx context.Context) error {
 	for _, b := range a.bots {
 		adapters[b.account] = b.adapter
 		owners[b.account] = b.owners
+	}
+	if err := a.identify(ctx); err != nil {
+		return err
 	}
 	c := &a.core
 	c.voice, err = reply.New(db.Outbox(), adapters, reply.Config{

@@ -76,7 +76,11 @@ type Traits struct {
 	// MaxUpload is the size of the largest file that can be sent, in bytes; 0 =
 	// no limit.
 	MaxUpload int64
-	Topics    bool // it has topics, where the chat has them (chat.OpTopic, chat.SignalTitle)
+	// Self names who the account is at the service, without secrets. With another
+	// name on the same configuration, ids of messages known so far mean nothing.
+	// Empty where ids are the service's own.
+	Self   string
+	Topics bool // it has topics, where the chat has them (chat.OpTopic, chat.SignalTitle)
 	// Overhears says that the bot is given messages of groups that do not
 	// concern it.
 	Overhears bool

@@ -145,8 +145,33 @@ WHERE o.place = ?1 AND o.op <> 'post' AND o.class <> 'final' AND ` + isOpen + ` 
 // reshow has requests that are open shown once more: the buttons of their
 // messages cannot be pressed any longer.
 func reshow(ctx context.Context, t *tx, o known, n chat.Place) error {
-	outs, err := list(ctx, t, scanOut, `SELECT `+outCols+` WHERE o.place = ? AND o.state = 'sent' AND o.op = 'post'
-AND o.ask IN (SELECT id FROM ask WHERE place = ?1 AND state = 'open') ORDER BY o.id`, o.ID)
+	return again(ctx, t, n, `o.place = ?1 AND o.ask IN (SELECT id FROM ask WHERE place = ?1)`, o.ID)
+}
+
+// leftBehind puts a row back to the address at which its message arrived, when
+// its chat moved while it was on its way: ids mean something there only. It
+// returns the place that took over, where a request is to be shown.
+func leftBehind(ctx context.Context, t *tx, id int64, ref chat.Ref) (next chat.Place, late bool, err error) {
+	o, err := first(ctx, t, scanOut, `SELECT `+outCols+` WHERE o.id = ?`, id)
+	if err != nil || ref.Chat == "" || ref.Chat == o.Place.Chat || o.Op != chat.OpPost {
+		return chat.Place{}, false, err
+	}
+	old, err := first(ctx, t, value[int64], `SELECT id FROM place WHERE account = ? AND chat = ? AND moved_to = ?
+ORDER BY thread = ? DESC, id LIMIT 1`, o.Place.Account, ref.Chat, o.Place.ID, o.Place.Thread)
+	switch {
+	case chat.CodeOf(err) == chat.Missing:
+		return chat.Place{}, false, nil
+	case err != nil:
+		return chat.Place{}, false, err
+	}
+	_, err = t.exec(ctx, `UPDATE outbox SET place = ?, channel = ? WHERE id = ?`, old, o.Place.Account+"/"+ref.Chat, id)
+	return o.Place, true, err
+}
+
+// again sends messages of open requests once more, to n.
+func again(ctx context.Context, t *tx, n chat.Place, which string, arg int64) error {
+	outs, err := list(ctx, t, scanOut, `SELECT `+outCols+` WHERE `+which+` AND o.state = 'sent' AND o.op = 'post'
+AND o.ask IN (SELECT id FROM ask WHERE state = 'open') ORDER BY o.id`, arg)
 	if err != nil {
 		return fmt.Errorf("messages of open requests: %w", err)
 	}

@@ -159,6 +159,44 @@ func TestAnOpenRequestOfAMovedGroupIsShownAgain(t *testing.T) {
 	}
 }
 
+func TestARequestWhoseReceiptComesAfterTheMoveIsShownAgain(t *testing.T) {
+	t.Parallel()
+	l := openTest(t)
+	ctx := t.Context()
+	in := l.hear(groupPlace(oldGroup), "go", 15)
+	s := ok[chat.Session](t)(l.Sessions().StartSession(ctx, chat.NewSession{Conversation: in.Conversation, Agent: "a", Workspace: "/w"}))
+	q := ok[chat.Turn](t)(l.Turns().NewTurn(ctx, chat.NewTurn{Conversation: in.Conversation, Session: s.ID, Place: in.Place, Inbound: []int64{in.ID}, By: in.Sender}))
+	_, err := l.Runs().Claim(ctx, q.ID, chat.AttemptClaimed)
+	must(t, err)
+	a := ok[chat.Ask](t)(l.Asks().Ask(ctx, chat.Ask{Turn: q.ID, Session: s.ID, Place: in.Place, Asker: in.Sender, Digest: "d",
+		Question: chat.Question{Key: "k"}}, func(int64) []chat.Out {
+		return []chat.Out{{Key: "ask", Place: in.Place, Turn: q.ID, Class: chat.OutAsk, Part: chat.Part{Text: "allow?"}}}
+	}))
+	ok[*chat.Unsure](t)(l.Outbox().Sending(ctx, 1))
+	l.move(oldGroup, newGroup) // while the request is on its way
+	l.hear(groupPlace(newGroup), "early", 3)
+	for range 2 { // whatever is told again
+		must(t, l.Outbox().Sent(ctx, 1, chat.Ref{ID: "16", Chat: oldGroup, Num: 16}))
+	}
+	o := ok[chat.Out](t)(l.Outbox().NextOut(ctx, "bot/"+newGroup))
+	if o.ID == 1 || o.Ask != a.ID || o.Part.Text != "allow?" || o.Place.Chat != newGroup {
+		t.Errorf("shown: %+v", o)
+	}
+	if n := l.count(`SELECT count(*) FROM outbox WHERE ask = ?`, a.ID); n != 2 {
+		t.Errorf("the request has %d messages", n)
+	}
+	// An id of the old address counts there only.
+	if n := l.count(`SELECT coalesce(max(num), 0) FROM receipt WHERE space = ?`, newGroup); n != 0 {
+		t.Errorf("highest number of our messages in the new space is %d", n)
+	}
+	if p, err := l.Places().Owner(ctx, "bot", newGroup, "16"); chat.CodeOf(err) != chat.Missing {
+		t.Errorf("message 16 of the new address is taken for ours: %+v, %v", p, err)
+	}
+	if p, err := l.Places().Owner(ctx, "bot", oldGroup, "16"); err != nil || p.Chat != oldGroup {
+		t.Errorf("message 16 of the old address: %+v, %v", p, err)
+	}
+}
+
 func TestARightGivenAtTheNewAddressCounts(t *testing.T) {
 	t.Parallel()
 	l := openTest(t)

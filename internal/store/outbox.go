@@ -203,6 +203,10 @@ func (v Outbox) Sent(ctx context.Context, id int64, ref chat.Ref) error {
 		if err := openTopic(ctx, t, id, ref); err != nil {
 			return fmt.Errorf("topic of row %d: %w", id, err)
 		}
+		next, late, err := leftBehind(ctx, t, id, ref)
+		if err != nil {
+			return fmt.Errorf("address of row %d: %w", id, err)
+		}
 		n, err := t.exec(ctx, `INSERT INTO receipt (outbox, account, msg, space, num, ref, at)
 SELECT o.id, p.account, ?2, p.space, ?3, ?4, ?5 FROM outbox o JOIN place p ON p.id = o.place WHERE o.id = ?1
 ON CONFLICT (outbox) DO NOTHING`, id, ref.ID, ref.Num, text, micros(t.now))
@@ -214,6 +218,11 @@ ON CONFLICT (outbox) DO NOTHING`, id, ref.ID, ref.Num, text, micros(t.now))
 		}
 		if _, err = t.exec(ctx, `UPDATE outbox SET state = 'sent', error = '' WHERE id = ?`, id); err != nil {
 			return err
+		}
+		if late {
+			if err := again(ctx, t, next, `o.id = ?`, id); err != nil {
+				return err
+			}
 		}
 		return arrivedLate(ctx, t, id)
 	})

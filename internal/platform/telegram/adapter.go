@@ -208,6 +208,7 @@ func (a *Adapter) Traits() platform.Traits {
 		React:              true,
 		Settles:            true,
 		MaxUpload:          a.upload,
+		Self:               a.wire.self(),
 		Topics:             true,
 		Overhears:          a.link.overhears(),
 		Rich:               chat.ChoiceOff,

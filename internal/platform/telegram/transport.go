@@ -61,6 +61,12 @@ type wire struct {
 	ahead  atomic.Int64 // by which the server's clock is ahead of ours, ns; 0 = not known
 }
 
+// self is the id of the bot: the part of its token that is no secret.
+func (w *wire) self() string {
+	id, _, _ := strings.Cut(w.token, ":")
+	return id
+}
+
 func newWire(cfg Config) *wire {
 	silence()
 	bot := &tgbotapi.BotAPI{Token: cfg.Token}

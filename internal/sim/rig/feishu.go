@@ -158,7 +158,7 @@ func (s *feishuSide) sayAt(at time.Time, text string) {
 // service waits for the answer; we do not. Who sees that a press did not reach
 // the daemon presses again, as long as the button is there.
 func (s *feishuSide) press(message, data string) {
-	value, real := s.button(message, data)
+	value, shown := s.button(message, data)
 	s.mu.Lock()
 	s.open++
 	s.mu.Unlock()
@@ -184,7 +184,7 @@ func (s *feishuSide) press(message, data string) {
 				return
 			case <-again.C:
 			}
-			if _, ok := s.button(message, data); real && !ok {
+			if _, ok := s.button(message, data); shown && !ok {
 				return
 			}
 		}

@@ -33,9 +33,7 @@ func TestAnOpenRequestMovesWithItsGroup(t *testing.T) {
 	const there = int64(-1000000004002)
 	ann, _ := office(t, rig.Options{})
 	ann.Say("run echo decided")
-	ann.r.Until("it asks", func() bool {
-		return ann.has("ask:") && ann.r.Count("SELECT count(*) FROM outbox WHERE class = 'ask' AND state = 'sent'") == 1
-	})
+	ann.r.Until("it asks", func() bool { return ann.has("ask:") }) // its receipt may be on its way
 	ann.r.Telegram.Upgrade(rig.Token, team, there, telegram.SaidOld|telegram.SaidNew)
 	home := ann.in(rig.Topic(ann.r, there, 0, rig.Owner))
 	home.Press("ask:", text("turn.allow"))

@@ -196,3 +196,28 @@ func TestTheCommandMenuFollowsTheRole(t *testing.T) {
 		t.Errorf("menus that had not changed were set %d times again", -sets)
 	}
 }
+
+// The token of another bot in the same place: its numbers begin anew, and the
+// conversation goes on.
+func TestAnotherBotOnTheSameDataGoesOn(t *testing.T) {
+	t.Parallel()
+	u := house(t, rig.Options{})
+	for range 3 { // its numbers are ahead of the other one's
+		u.Say("/status")
+	}
+	u.remember("plum")
+	u.r.Rest()
+	u.r.Stop()
+	tg := u.r.Telegram
+	tg.AddBot(second, "other_bot", false)
+	tg.Say(second, telegram.Say{Chat: rig.Owner, From: rig.Owner, Text: "what was the word?"})
+	u.r.Start("CLIGATE_TELEGRAM_TOKEN=" + second)
+	u.r.Until("the other bot answers", func() bool {
+		return slices.ContainsFunc(tg.Messages(second, rig.Owner), func(m telegram.Message) bool {
+			return m.FromBot && strings.Contains(m.Text, "the word was plum")
+		})
+	})
+	u.r.Until("nothing is left to be said", func() bool {
+		return u.r.Count("SELECT count(*) FROM outbox WHERE state NOT IN ('sent', 'dropped')") == 0
+	})
+}
