@@ -2,6 +2,8 @@ package rig
 
 import (
 	"fmt"
+	"html"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -210,6 +212,12 @@ func (s *feishuSide) button(message, data string) (value map[string]any, ok bool
 	return map[string]any{"data": data}, false
 }
 
+var font = regexp.MustCompile(`</?font[^>]*>`)
+
+// asRead is a card's text without what gives it colour, its special characters
+// as people read them. The other marks stay.
+func asRead(card string) string { return html.UnescapeString(font.ReplaceAllString(card, "")) }
+
 // pressed is every press that is over.
 func (s *feishuSide) pressed() []press {
 	s.mu.Lock()
@@ -223,7 +231,7 @@ func (s *feishuSide) shown() ([]Message, error) {
 		if !m.FromBot || m.Recalled {
 			continue
 		}
-		n := Message{ID: m.ID, Text: m.Text, File: m.File != "", Open: m.Open}
+		n := Message{ID: m.ID, Text: asRead(m.Text), File: m.File != "", Open: m.Open}
 		if n.File {
 			n.Text += "\n" + string(m.Body)
 		}

@@ -41,14 +41,17 @@ func TestConversationSurvivesAKillOnEveryWayIn(t *testing.T) {
 	for _, agent := range []string{rig.Claude, rig.Demo} {
 		t.Run(agent, func(t *testing.T) {
 			t.Parallel()
-			tg := house(t, rig.Options{Agent: agent})
+			tg := house(t, rig.Options{Agent: agent, Feishu: rig.Socket})
+			fs := tg.in(tg.r.FeishuChat(rig.Owner))
 			web := tg.in(tg.r.WebChat("room"))
 			tg.remember("plum")
 			tg.recall("plum")
 			web.remember("pear")
 			web.recall("pear")
+			fs.remember("quince")
+			fs.recall("quince")
 			said := terminal(t, tg.r, "remember the word fig", "what was the word?", "/status")
-			onTG, onWeb, inTerminal := tg.status(), web.status(), native(t, said)
+			onTG, onWeb, onFeishu, inTerminal := tg.status(), web.status(), fs.status(), native(t, said)
 			if !strings.Contains(strings.ToLower(said), "the word was fig") {
 				t.Errorf("the terminal shows %s", said)
 			}
@@ -56,6 +59,7 @@ func TestConversationSurvivesAKillOnEveryWayIn(t *testing.T) {
 			tg.r.Start()
 			tg.kept(onTG, "plum")
 			web.kept(onWeb, "pear")
+			fs.kept(onFeishu, "quince")
 			said = terminal(t, tg.r, "what was the word?", "/status")
 			if !strings.Contains(strings.ToLower(said), "the word was fig") || native(t, said) != inTerminal {
 				t.Errorf("session %s, then the terminal shows %s", inTerminal, said)

@@ -42,7 +42,8 @@ func (u user) git(dir string, args ...string) {
 
 func TestFilesOfAnAgentArriveAfterItsAnswer(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]rig.Options{"telegram": {Agent: rig.Demo}, "web": {Agent: rig.Demo, NoTelegram: true}} {
+	for name, o := range map[string]rig.Options{"telegram": {Agent: rig.Demo}, "web": {Agent: rig.Demo, NoTelegram: true},
+		"feishu": {Agent: rig.Demo, NoTelegram: true, Feishu: rig.Socket}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			u := house(t, o)
@@ -110,7 +111,7 @@ func TestLateFileOfAStoppedTurnIsNotSentWithTheNextAnswer(t *testing.T) {
 
 func TestMembersFetchFilesOfTheWorkspaceAndNoSecrets(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]rig.Options{"telegram": {}, "web": {NoTelegram: true}} {
+	for name, o := range map[string]rig.Options{"telegram": {}, "web": {NoTelegram: true}, "feishu": {NoTelegram: true, Feishu: rig.Socket}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			u := house(t, o)

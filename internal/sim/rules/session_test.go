@@ -11,11 +11,16 @@ import (
 )
 
 // each runs a test with every agent that needs nothing from elsewhere: one from
-// Telegram, the other from the web chat.
+// Telegram, the other from the web chat; and from Feishu.
 func each(t *testing.T, env []string, test func(t *testing.T, u user)) {
 	t.Helper()
-	for _, o := range []rig.Options{{Agent: rig.Claude, Env: env}, {Agent: rig.Demo, Env: env, NoTelegram: true}} {
-		t.Run(o.Agent, func(t *testing.T) {
+	for name, o := range map[string]rig.Options{
+		"telegram/claude": {Agent: rig.Claude},
+		"web/demo":        {Agent: rig.Demo, NoTelegram: true},
+		"feishu/claude":   {Agent: rig.Claude, NoTelegram: true, Feishu: rig.Socket},
+	} {
+		o.Env = env
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, house(t, o))
 		})

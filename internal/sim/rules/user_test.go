@@ -22,13 +22,16 @@ type user struct {
 	r *rig.Rig
 }
 
-// house starts a daemon and returns its owner in a chat: of Telegram, or of
-// the web chat where there is no Telegram.
+// house starts a daemon and returns its owner in a chat: of Telegram, or, where
+// there is no Telegram, of Feishu or of the web chat.
 func house(t *testing.T, o rig.Options) user {
 	t.Helper()
 	r := rig.New(t, o)
 	r.Start()
-	if o.NoTelegram {
+	switch {
+	case o.NoTelegram && o.Feishu != "":
+		return user{r.FeishuChat(rig.Owner), t, r}
+	case o.NoTelegram:
 		return user{r.WebChat("room"), t, r}
 	}
 	return user{r.Chat(rig.Owner), t, r}
