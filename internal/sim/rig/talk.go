@@ -199,6 +199,9 @@ func (t *Talk) once(message, data string) bool {
 	return true
 }
 
+// Idle reports whether the platform has handed over everything.
+func (t *Talk) Idle() bool { return t.side.idle() }
+
 // Forge presses a button that need not exist.
 func (t *Talk) Forge(message, data string) { t.side.press(message, data) }
 
