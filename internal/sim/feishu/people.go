@@ -223,10 +223,15 @@ type Click struct {
 	Kind     string // of the toast
 	Replaced bool
 	Took     time.Duration
+	Error    string // why there was no answer, or not a good one
 }
 
-// Unanswered is what a client shows when no answer to a press came in time.
-const Unanswered = 200341
+// What a client shows when no answer to a press came in time, and when it was
+// none with a good status.
+const (
+	Unanswered = 200341
+	BadStatus  = 200671
+)
 
 // Press lets a person press a button with this value on a message of the bot,
 // or send a form with it. Neither need be on the card: clients can be forged.
@@ -260,12 +265,12 @@ func (x *crowd) act(app, message, from string, action map[string]any) Click {
 	s.dispatch.mu.Lock()
 	got := dv.Delivery
 	s.dispatch.mu.Unlock()
-	c := Click{Event: got.ID, Took: got.Took}
+	c := Click{Event: got.ID, Took: got.Took, Error: got.Error}
 	switch {
 	case got.Code == 0:
 		c.Code = Unanswered
 	case got.Code != 200:
-		c.Answered, c.Code = true, 200671
+		c.Answered, c.Code = true, BadStatus
 	default:
 		c.Answered = true
 		s.applied(&c, message, got.Data)

@@ -237,6 +237,9 @@ func (d *dispatch) attempt(dv *delivery) bool {
 		dv.Error = err.Error()
 		return false
 	}
+	if code != 200 {
+		dv.Error = fmt.Sprintf("answered with %d: %.200s", code, data)
+	}
 	if code == 200 {
 		dv.Acked, dv.Data = true, data
 		if dv.Taken.IsZero() {

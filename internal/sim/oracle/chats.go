@@ -128,7 +128,7 @@ func answered(w World) []string {
 	var out []string
 	for _, p := range w.Presses {
 		if !p.Excused && (p.Code != 0 || p.Took > inTime) {
-			out = append(out, fmt.Sprintf("%s in chat %s: after %s the client shows %d", p.Data, p.Chat, p.Took, p.Code))
+			out = append(out, fmt.Sprintf("%s in chat %s at %s: after %s the client shows %d (%s)", p.Data, p.Chat, p.At.Format("05.000"), p.Took, p.Code, p.Why))
 		}
 	}
 	return out

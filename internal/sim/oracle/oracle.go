@@ -52,8 +52,10 @@ type Shown struct {
 type Press struct {
 	Chat    string
 	Data    string
+	At      time.Time
 	Code    int           // what the client shows; 0 = fine
 	Took    time.Duration // until the answer
+	Why     string        // when it was no good answer
 	Excused bool          // the daemon was not there, or died meanwhile
 }
 

@@ -3,7 +3,9 @@ package rig
 import (
 	"fmt"
 	"html"
+	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -197,8 +199,11 @@ func (s *feishuSide) press(message, data string) {
 const pressEvery = 100 * time.Millisecond
 
 // unheard reports whether a press did not reach the daemon: none was connected,
-// or the connection was lost with it.
-func (p press) unheard() bool { return p.Code == feishu.Unanswered && p.Took < ackWithin }
+// the connection was lost with it, or it is still starting and says so.
+func (p press) unheard() bool {
+	return p.Code == feishu.Unanswered && p.Took < ackWithin ||
+		p.Code == feishu.BadStatus && strings.Contains(p.Error, strconv.Itoa(http.StatusServiceUnavailable))
+}
 
 // button is what a button of a message sends, and whether there is one.
 func (s *feishuSide) button(message, data string) (value map[string]any, ok bool) {
