@@ -1,6 +1,8 @@
 package render
 
 import (
+	"iter"
+	"slices"
 	"strings"
 
 	"github.com/rivo/uniseg"
@@ -65,31 +67,33 @@ func tableRule(g *Grid) string {
 
 // Rows is a table as paragraphs, one a row: "header: value" lines. It is for
 // tables that are too wide, or that a service has no place for.
-func Rows(g *Grid) []Block {
-	if len(g.Rows) == 0 {
-		return []Block{headParagraph(g)}
+func Rows(g *Grid) []Block { return slices.Collect(rows(g)) }
+
+func rows(g *Grid) iter.Seq[Block] {
+	return func(yield func(Block) bool) {
+		if len(g.Rows) == 0 {
+			yield(headParagraph(g))
+		}
+		for _, r := range g.Rows {
+			if !yield(rowParagraph(g, r)) {
+				return
+			}
+		}
 	}
-	out := make([]Block, len(g.Rows))
-	for i, r := range g.Rows {
-		out[i] = rowParagraph(g, r)
-	}
-	return out
 }
 
 // wideTable writes one paragraph per row.
 func (w *writer) wideTable(g *Grid) {
-	if len(g.Rows) == 0 {
-		w.block(headParagraph(g))
-	}
-	for i, r := range g.Rows {
+	last := Block{}
+	for p := range rows(g) {
 		if w.full {
 			return
 		}
-		p := rowParagraph(g, r)
-		if i > 0 {
-			w.gap(p, p)
+		if last.Kind != "" {
+			w.gap(last, p)
 		}
 		w.block(p)
+		last = p
 	}
 }
 

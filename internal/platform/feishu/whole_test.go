@@ -148,3 +148,46 @@ func TestTwoHundredNastyAnswersArriveWhole(t *testing.T) {
 		}
 	}
 }
+
+// A card is refused as a whole, so every beginning of an answer has to be one
+// that is not.
+func TestEveryBeginningOfAnAnswerIsACard(t *testing.T) {
+	t.Parallel()
+	s := service(t)
+	for name, md := range corpus.Real(t) {
+		for i := range 12 {
+			so := md[:len(md)*(2*i+1)/24] // also in the middle of a character
+			for _, p := range (form{}).render(chat.Reply{Kind: chat.ReplyProgress, Markdown: so, Footer: "working · 3 s"}) {
+				raw, err := text(card(p, "", true))
+				must(t, err)
+				if no := s.Judge(raw); no != "" {
+					t.Errorf("%s of %.80q: %s", name, so, no)
+				}
+				held(t, []sim.Seen{{Type: "interactive", Raw: raw}})
+			}
+		}
+	}
+}
+
+// What is refused as a card is sent as a rich text, and says everything.
+func TestTheRichTextOfAnAnswerSaysAllOfIt(t *testing.T) {
+	t.Parallel()
+	for name, md := range corpus.Real(t) {
+		var ms []sim.Seen
+		for _, p := range (form{}).render(chat.Reply{Kind: chat.ReplyAnswer, Markdown: md}) {
+			if p.File != nil {
+				ms = append(ms, sim.Seen{Type: "file", File: p.File.Name, Body: p.File.Body})
+				continue
+			}
+			raw, err := text(post(p))
+			must(t, err)
+			ms = append(ms, sim.Seen{Type: "post", Raw: raw})
+			if raw, err = text(raw); err != nil || len(raw) > maxRequest {
+				t.Errorf("%s: a rich text of %d bytes", name, len(raw))
+			}
+		}
+		if what := held(t, ms).Missing(md, tidy); what != "" {
+			t.Errorf("%s: %s", name, what)
+		}
+	}
+}
