@@ -44,6 +44,8 @@ type Reply struct {
 	Markdown string     // the body
 	Footer   string     // small print after the body, plain
 	Details  []Panel    // what a reader may look into; folded where the service can
+	Status   string     // Markdown: what goes on beside the body, of a live message that only grows
+	Grows    bool       // more of Markdown is to come behind it
 	Buttons  [][]Button // rows; on the last part only
 	Form     *Form      // beside or instead of the buttons, where the service has forms; nil = none
 	ReplyTo  Ref        // on the first part only
@@ -121,6 +123,9 @@ type Part struct {
 	File    *OutFile        `json:"file,omitempty"`
 	Topic   *Topic          `json:"topic,omitempty"` // for OpTopic
 	Waits   *Waiting        `json:"waits,omitempty"`
+	// Keep says that an OpFinish adds to what the message shows, as far as the
+	// service can: nobody knows any more what that is.
+	Keep bool `json:"keep,omitempty"`
 }
 
 // Waiting says of a message that it tells of a queued turn. The ledger changes
@@ -157,9 +162,11 @@ type Op string
 
 // Operations.
 const (
-	OpPost   Op = "post"   // a new message
-	OpEdit   Op = "edit"   // change Target in place
-	OpFinish Op = "finish" // the last edit of a live message
+	OpPost Op = "post" // a new message
+	OpEdit Op = "edit" // change Target in place
+	// OpFinish is the last edit of a live message. Without a Target it is that of
+	// the turn, if there is one; with class OutFinal a new message otherwise.
+	OpFinish Op = "finish"
 	OpRemove Op = "remove" // delete Target
 	OpTopic  Op = "topic"  // make the topic Part.Topic; its id comes back as the Ref. Never repeated
 )
@@ -210,8 +217,9 @@ type Out struct {
 // Unsure is what the ledger knows about the id space that a doubtful message
 // would be in.
 type Unsure struct {
-	Since int64   // the highest number known when the intent was written
-	Known []int64 // numbers above Since that belong to other messages
+	At    time.Time // when the first intent was written; zero = not known
+	Since int64     // the highest number known when the intent was written
+	Known []int64   // numbers above Since that belong to other messages
 }
 
 // Signal is a sign of life outside messages; best effort, never stored.

@@ -84,6 +84,12 @@ type Traits struct {
 	// Overhears says that the bot is given messages of groups that do not
 	// concern it.
 	Overhears bool
+	// Finishes says that a turn's live message grows at its end only, and becomes
+	// its last word; elsewhere the last word is a message of its own.
+	Finishes bool
+	// LiveFor is how long such a message grows; then another one goes on. 0 = no
+	// limit.
+	LiveFor time.Duration
 	// Rates are budgets of posts and edits together. Zero = no limit.
 	PerChat    Rate // a direct chat
 	PerGroup   Rate // a chat of several people, all its threads together

@@ -115,6 +115,9 @@ func (c *channel) row(o chat.Out) time.Duration {
 			return wait
 		}
 	}
+	if err := c.aim(&o); err != nil {
+		return c.fail("outbox not read", err)
+	}
 	if !traits.Local {
 		if wait := c.due(o); wait > 0 {
 			return wait

@@ -53,8 +53,7 @@ func (d *delivery) deliver() time.Duration {
 	}
 	fault.Hit(fault.SendIntended)
 	ref, err := s.send(d.adapter, d.out)
-	if chat.CodeOf(err) == chat.Gone && d.out.Op != chat.OpPost && d.out.Class == chat.OutFinal {
-		d.out.Op, d.out.Target = chat.OpPost, chat.Ref{} // the message is not there; the words must be
+	if err != nil && d.instead(err) {
 		ref, err = s.send(d.adapter, d.out)
 	}
 	if err != nil && (d.out.Op != chat.OpRemove || chat.CodeOf(err) != chat.Gone) {
@@ -151,6 +150,9 @@ func (d *delivery) failed(err error) time.Duration {
 	case chat.Degrade:
 		return d.degrade(e)
 	case chat.GiveUp:
+		if d.closes() && o.Tries < closeTries {
+			break
+		}
 		return d.bury(e)
 	case chat.Gone:
 		if o.Op != chat.OpPost || o.Part.ReplyTo.Zero() {
@@ -168,7 +170,7 @@ func (d *delivery) failed(err error) time.Duration {
 		return d.doubtful(e)
 	default:
 	}
-	if o.Class == chat.OutProgress && o.Tries >= cosmeticTries {
+	if o.Class == chat.OutProgress && o.Tries >= cosmeticTries && !d.closes() {
 		return d.bury(e) // what matters does not wait for it any longer
 	}
 	wait := d.later(time.Now(), sure, e)
@@ -210,6 +212,10 @@ func (d *delivery) degrade(e *chat.Error) time.Duration {
 // marked.
 func (d *delivery) doubtful(e *chat.Error) time.Duration {
 	s, o := d.sender, &d.out
+	if d.closes() { // is repeated until it is known
+		wait := d.later(time.Now(), false, e)
+		return max(wait, d.fail("it is not known whether a message was changed", e))
+	}
 	if o.Op != chat.OpPost { // may be repeated
 		e = chat.Recode(chat.Network, e)
 		return d.failed(e)
@@ -218,7 +224,11 @@ func (d *delivery) doubtful(e *chat.Error) time.Duration {
 		d.doubt = doubt{row: o.ID}
 	}
 	// The first doubt is about the send itself; the others come from looking.
-	if d.doubt.tries++; d.adapter.Traits().Settles && d.doubt.tries <= s.cfg.SettleTries {
+	tries := s.cfg.SettleTries
+	if d.adapter.Traits().Finishes && o.Class == chat.OutProgress {
+		tries *= 3 // once it is given up, nothing closes it
+	}
+	if d.doubt.tries++; d.adapter.Traits().Settles && d.doubt.tries <= tries {
 		wait := d.later(time.Now(), false, e)
 		if d.doubt.tries == 1 && o.Unsure == nil {
 			return wait // look at once

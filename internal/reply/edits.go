@@ -37,7 +37,7 @@ func (c *channel) edit() (wait time.Duration, idle bool) {
 	}
 	c.pop()
 	_, err := c.sender.send(a, o)
-	c.edited(err)
+	c.edited(l, err)
 	l.done(o.Part, err)
 	return 0, false
 }
@@ -50,13 +50,16 @@ func (c *channel) pop() {
 }
 
 // edited notes what the outcome of an edit means for its channel. A failure
-// means nothing: what matters must not wait because of it.
-func (c *channel) edited(err error) {
+// means nothing: what matters must not wait because of it. Where messages grow,
+// their edits have a budget of their own.
+func (c *channel) edited(l *Live, err error) {
 	switch chat.CodeOf(err) {
 	case chat.CodeNone:
 		c.works()
 	case chat.Wait:
-		c.sender.told(c.name, chat.AfterOf(err))
+		if !l.traits.Finishes {
+			c.sender.told(c.name, chat.AfterOf(err))
+		}
 	default:
 		c.sender.cfg.Log.DebugContext(c.sender.ctx, "live message not edited", "channel", c.name, "err", err)
 	}

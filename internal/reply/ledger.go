@@ -46,8 +46,12 @@ type Trouble interface {
 	Bury(ctx context.Context, id int64, s chat.OutState, reason string) error
 	// Park holds all rows of a channel until something comes in from there.
 	Park(ctx context.Context, channel string, reason string) error
-	// Shown returns the receipt of a turn's live message; chat.Missing.
+	// Shown returns the receipt of a turn's live message, of the newest one that
+	// no row with a Target has ended; chat.Missing.
 	Shown(ctx context.Context, turn int64) (chat.Ref, error)
+	// Loose stores an end, part, of each live message of an account whose turn
+	// went back to the queue with the process that showed it, and has none.
+	Loose(ctx context.Context, account string, part chat.Part) error
 }
 
 // Topics is what happens to rows whose topic or chat is not where it was.

@@ -20,7 +20,7 @@ type Live struct {
 	turn   chat.Turn
 	sender *sender
 	traits platform.Traits
-	render func(chat.Reply) (chat.Part, bool)
+	render renderer
 	poke   chan struct{} // something happened
 	over   chan struct{} // closed when the turn is over
 	began  time.Time
@@ -43,6 +43,13 @@ type shown struct {
 	dead    bool      // it cannot be shown or changed
 	ended   bool
 	line    string // what remains
+
+	// Of a message that grows.
+	from  int        // where its text begins
+	rolls int        // messages before it
+	full  bool       // there is more text than it takes
+	until time.Time  // it may grow; zero = for ever
+	next  []chat.Out // rows that close the one before it and make this one, until they are stored
 }
 
 func newLive(t chat.Turn, look chat.Look) *Live {
@@ -54,7 +61,7 @@ func newLive(t chat.Turn, look chat.Look) *Live {
 }
 
 // attach starts a live message.
-func (s *sender) attach(l *Live, t platform.Traits, render func(chat.Reply) (chat.Part, bool)) {
+func (s *sender) attach(l *Live, t platform.Traits, render renderer) {
 	l.sender, l.traits, l.render = s, t, render
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,6 +197,10 @@ func (l *Live) show(ctx context.Context) time.Duration {
 	s := &l.shown
 	switch {
 	case !l.traits.Edits, s.ended, s.dead, s.editing, !l.story.shows(chat.VerbosityStatus):
+	case s.next != nil || !s.ref.Zero() && s.outgrown(l.story.text.Len()):
+		l.mu.Unlock()
+		l.roll(ctx)
+		return time.Second
 	case s.ref.Zero() && s.key == "":
 		s.key = fmt.Sprintf("live/%d/%d", l.turn.ID, l.began.UnixMicro())
 		l.mu.Unlock()
@@ -224,12 +235,14 @@ func (l *Live) every() time.Duration {
 	if l.traits.Local {
 		return max(d, 20*time.Millisecond)
 	}
-	d = max(d, time.Second)
 	switch age := time.Since(l.began); {
+	case l.traits.Finishes: // it streams: what it costs does not grow with its age
 	case age > 5*time.Minute:
 		d = max(d, 10*time.Second)
 	case age > 30*time.Second:
 		d = max(d, 4*time.Second)
+	default:
+		d = max(d, time.Second)
 	}
 	if l.sender.pace.slow(l.turn.Place.Channel()) {
 		d *= 2
@@ -253,6 +266,9 @@ func (l *Live) post(ctx context.Context) {
 		return
 	}
 	part, ok := l.form()
+	if l.traits.Finishes {
+		part.ReplyTo = l.turn.ReplyTo // as the last word does
+	}
 	l.mu.Lock()
 	key, ended := l.shown.key, l.shown.ended
 	l.mu.Unlock()
@@ -274,10 +290,24 @@ func (l *Live) post(ctx context.Context) {
 // form is the message as it should look now.
 func (l *Live) form() (chat.Part, bool) {
 	l.mu.Lock()
-	r := l.story.reply(l.turn.ID, l.traits)
+	from := l.shown.from
+	r, pg := l.story.reply(l.turn.ID, l.traits, from), l.story.page()
 	l.shown.size, l.shown.mood = l.story.size(), l.story.mood()
 	l.mu.Unlock()
-	return l.render(r)
+	if l.traits.Finishes {
+		part, full, ok := pg.fitting(from, r, l.render)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.shown.full = full
+		return part, ok
+	}
+	parts := l.render(r)
+	if len(parts) == 0 {
+		return chat.Part{}, false
+	}
+	last := parts[len(parts)-1] // has the buttons, and the newest text
+	last.Silent = true
+	return last, true
 }
 
 // wants reports whether the row with that key is to be posted.
@@ -300,6 +330,9 @@ func (l *Live) posted(ref chat.Ref, part chat.Part) {
 	defer l.mu.Unlock()
 	if l.shown.ref.Zero() {
 		l.shown.ref, l.shown.part, l.shown.last = ref, part, time.Now()
+		if l.traits.LiveFor > 0 {
+			l.shown.until = time.Now().Add(l.traits.LiveFor)
+		}
 		l.wake()
 	}
 }
@@ -309,7 +342,7 @@ func (l *Live) next() (chat.Out, bool) {
 	part, ok := l.form()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !ok || l.shown.ended || l.shown.dead || same(part, l.shown.part) {
+	if !ok || l.shown.ended || l.shown.dead || l.shown.outgrown(l.story.text.Len()) || same(part, l.shown.part) {
 		l.shown.editing, l.shown.last = false, time.Now()
 		l.wake()
 		return chat.Out{}, false
@@ -329,6 +362,7 @@ func same(a, b chat.Part) bool {
 func (l *Live) done(part chat.Part, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.shown.editing, l.shown.last = false, time.Now()
 	switch chat.CodeOf(err) {
 	case chat.CodeNone:
 		l.shown.part, l.shown.fails = part, 0
@@ -337,7 +371,9 @@ func (l *Live) done(part chat.Part, err error) {
 	default:
 		l.shown.part, l.shown.mood = chat.Part{}, "" // who knows what is there now
 		l.shown.fails++
+		if l.traits.Finishes { // nobody else has to wait for it
+			l.shown.last = l.shown.last.Add(chat.AfterOf(err))
+		}
 	}
-	l.shown.editing, l.shown.last = false, time.Now()
 	l.wake()
 }

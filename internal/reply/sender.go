@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"cligate/internal/chat"
+	"cligate/internal/i18n"
 	"cligate/internal/platform"
 )
 
@@ -66,6 +68,7 @@ func (s *sender) told(channel string, after time.Duration) {
 
 func (s *sender) run(ctx context.Context) error {
 	s.recall(ctx)
+	s.gather(ctx)
 	s.mu.Lock()
 	s.ctx = ctx
 	close(s.running)
@@ -110,6 +113,23 @@ func (s *sender) recall(ctx context.Context) {
 	for channel, until := range waits {
 		if wait := time.Until(until); wait > 0 {
 			s.pace.pause(channel, wait)
+		}
+	}
+}
+
+// gather has live messages ended that an earlier process left without an end.
+func (s *sender) gather(ctx context.Context) {
+	for name, a := range s.adapters {
+		if !a.Traits().Finishes {
+			continue
+		}
+		part, ok := one(a.Render(chat.Reply{Kind: chat.ReplyProgress, Markdown: i18n.T(s.cfg.Lang, "reply.restarted"), Silent: true}))
+		if !ok {
+			continue
+		}
+		part.Keep = true
+		if err := s.ledger.Loose(ctx, name, part); err != nil && ctx.Err() == nil {
+			s.cfg.Log.ErrorContext(ctx, "live messages without an end not read", "account", name, "err", err)
 		}
 	}
 }

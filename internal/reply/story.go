@@ -138,12 +138,17 @@ func (s *story) size() int {
 	return n
 }
 
-// reply is the live message as it should look now.
-func (s *story) reply(turn int64, t platform.Traits) chat.Reply {
+// reply is the live message as it should look now. One that only grows begins
+// with the text at from.
+func (s *story) reply(turn int64, t platform.Traits, from int) chat.Reply {
 	r := chat.Reply{Kind: chat.ReplyProgress, Silent: true, Footer: s.status()}
-	if s.shows(chat.VerbositySteps) {
+	switch steps := s.shows(chat.VerbositySteps); {
+	case t.Finishes && steps:
+		r.Markdown, r.Status, r.Grows = s.since(from), s.doing(), true
+	case t.Finishes:
+	case steps:
 		r.Markdown = s.body(t)
-	} else {
+	default:
 		r.Markdown, r.Footer = plainLine(r.Footer), ""
 	}
 	if s.shows(chat.VerbosityAll) {
@@ -161,6 +166,21 @@ func (s *story) body(t platform.Traits) string {
 	if t.Local {
 		limit = tailBytesLocal
 	}
+	blocks := s.work()
+	if tail := s.tail(limit); tail != "" {
+		blocks = append(blocks, tail)
+	}
+	if s.note != "" {
+		blocks = append(blocks, s.note)
+	}
+	if len(blocks) == 0 {
+		return i18n.T(s.look.Lang, "reply.working", "agent", s.look.Agent)
+	}
+	return strings.Join(blocks, "\n\n")
+}
+
+// work is the plan and the newest tool calls.
+func (s *story) work() []string {
 	var blocks []string
 	if steps := s.steps(); len(steps) > 0 {
 		blocks = append(blocks, strings.Join(steps, "\n"))
@@ -172,16 +192,7 @@ func (s *story) body(t platform.Traits) string {
 		}
 		blocks = append(blocks, strings.Join(lines, "\n"))
 	}
-	if tail := s.tail(limit); tail != "" {
-		blocks = append(blocks, tail)
-	}
-	if s.note != "" {
-		blocks = append(blocks, s.note)
-	}
-	if len(blocks) == 0 {
-		return i18n.T(s.look.Lang, "reply.working", "agent", s.look.Agent)
-	}
-	return strings.Join(blocks, "\n\n")
+	return blocks
 }
 
 // details are what only some readers want: the thinking and every tool call.

@@ -139,8 +139,16 @@ func (v *Voice) Wake(p chat.Place) { v.sender.wake(p.Channel()) }
 // (finals and asks) give at least one row.
 //
 // A turn's last word, also an empty one, takes along a row that shrinks its live
-// message to one line, if that message is, or may be, on the platform.
+// message to one line, if that message is, or may be, on the platform; where the
+// platform has live messages that grow, the last word becomes the end of it.
 func (v *Voice) Compose(p chat.Place, turn int64, key string, class chat.OutClass, rs ...chat.Reply) []chat.Out {
+	if class == chat.OutFinal && turn > 0 {
+		return v.last(p, turn, key, rs)
+	}
+	return v.compose(p, turn, key, class, rs)
+}
+
+func (v *Voice) compose(p chat.Place, turn int64, key string, class chat.OutClass, rs []chat.Reply) []chat.Out {
 	var parts []chat.Part
 	for _, r := range rs {
 		parts = append(parts, v.render(p, r)...)
@@ -162,9 +170,6 @@ func (v *Voice) Compose(p chat.Place, turn int64, key string, class chat.OutClas
 		}
 		outs = append(outs, o)
 	}
-	if class == chat.OutFinal && turn > 0 {
-		outs = append(outs, v.remains(p, turn, key)...)
-	}
 	return outs
 }
 
@@ -178,25 +183,6 @@ func (v *Voice) waits(p chat.Place, r chat.Reply) *chat.Waiting {
 		w.Over = &over[0]
 	}
 	return w
-}
-
-// remains is the row that ends a turn's live message. One that an earlier life
-// of the daemon began is not known here; the ledger tells when the row is due.
-func (v *Voice) remains(p chat.Place, turn int64, key string) []chat.Out {
-	line := i18n.T(v.cfg.Lang, "reply.over")
-	if l := v.sender.release(turn); l != nil {
-		var shown bool
-		if line, shown = l.close(line); !shown {
-			return nil
-		}
-	}
-	parts := v.render(p, chat.Reply{Kind: chat.ReplyProgress, Markdown: line, Silent: true})
-	if len(parts) == 0 {
-		return nil
-	}
-	return []chat.Out{{
-		Key: key + "/end", Place: p, Turn: turn, Class: chat.OutProgress, Op: chat.OpFinish, Part: parts[0], State: chat.OutPending,
-	}}
 }
 
 func (v *Voice) render(p chat.Place, r chat.Reply) []chat.Part {
@@ -250,18 +236,14 @@ func (v *Voice) Say(ctx context.Context, p chat.Place, key string, rs ...chat.Re
 // the last word.
 func (v *Voice) Begin(t chat.Turn, look chat.Look) *Live {
 	l := newLive(t, look)
-	traits := platform.Traits{}
-	if a, ok := v.adapters[t.Place.Account]; ok {
-		traits = a.Traits()
-	}
-	v.sender.attach(l, traits, func(r chat.Reply) (chat.Part, bool) {
-		parts := v.render(t.Place, r)
-		if len(parts) == 0 {
-			return chat.Part{}, false
-		}
-		last := parts[len(parts)-1] // has the buttons, and the newest text
-		last.Silent = true
-		return last, true
-	})
+	v.sender.attach(l, v.traits(t.Place), func(r chat.Reply) []chat.Part { return v.render(t.Place, r) })
 	return l
+}
+
+// traits are those of a place's account; none when it is not configured.
+func (v *Voice) traits(p chat.Place) platform.Traits {
+	if a, ok := v.adapters[p.Account]; ok {
+		return a.Traits()
+	}
+	return platform.Traits{}
 }

@@ -49,7 +49,7 @@ func scanPosted(r row) (chat.Line, error) {
 // the bot was meant to read; of ours, what was posted or will be.
 const (
 	wasSaid   = `i.kind = 'text' AND i.state NOT IN ('ignored', 'withdrawn')`
-	wasPosted = `o.op = 'post' AND o.state NOT IN ('dead', 'dropped')`
+	wasPosted = `(o.op = 'post' OR o.op = 'finish' AND o.class = 'final') AND o.state NOT IN ('dead', 'dropped')`
 )
 
 // spot is a place with its conversation.

@@ -131,6 +131,7 @@ type intent struct {
 	account string
 	space   string
 	since   int64
+	at      time.Time // of the first intent
 }
 
 // Sending is described at reply.Outbox. chat.Conflict: the row is not open any
@@ -139,13 +140,15 @@ func (v Outbox) Sending(ctx context.Context, id int64) (u *chat.Unsure, err erro
 	err = v.write(ctx, func(ctx context.Context, t *tx) error {
 		u = nil
 		in, err := first(ctx, t, func(r row) (in intent, err error) {
-			return in, r.Scan(&in.state, &in.account, &in.space, &in.since)
-		}, `SELECT o.state, p.account, p.space, o.since FROM outbox o JOIN place p ON p.id = o.place WHERE o.id = ?`, id)
+			return in, r.Scan(&in.state, &in.account, &in.space, &in.since, fromMicros(&in.at))
+		}, `SELECT o.state, p.account, p.space, o.since, CASE o.intent_at WHEN 0 THEN o.at ELSE o.intent_at END
+FROM outbox o JOIN place p ON p.id = o.place WHERE o.id = ?`, id)
 		if err != nil {
 			return fmt.Errorf("intent of row %d: %w", id, err)
 		}
 		switch in.state {
 		case chat.OutPending:
+			in.at = t.now
 			if in.since, err = highestKnown(ctx, t, in); err != nil {
 				return err
 			}
@@ -156,7 +159,8 @@ func (v Outbox) Sending(ctx context.Context, id int64) (u *chat.Unsure, err erro
 		default: // closed
 			return conflict("outbox row", id)
 		}
-		_, err = t.exec(ctx, `UPDATE outbox SET state = 'sending', tries = tries + 1, since = ? WHERE id = ?`, in.since, id)
+		_, err = t.exec(ctx, `UPDATE outbox SET state = 'sending', tries = tries + 1, since = ?, intent_at = ? WHERE id = ?`,
+			in.since, micros(in.at), id)
 		return err
 	})
 	return u, err
@@ -177,7 +181,7 @@ func highestKnown(ctx context.Context, t *tx, in intent) (int64, error) {
 // does not count: it names one of our own messages, perhaps the very one that
 // is looked for.
 func knownSince(ctx context.Context, t *tx, in intent) (*chat.Unsure, error) {
-	u := &chat.Unsure{Since: in.since}
+	u := &chat.Unsure{At: in.at, Since: in.since}
 	if in.space == "" {
 		return u, nil
 	}

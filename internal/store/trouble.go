@@ -95,12 +95,39 @@ WHERE id > (SELECT coalesce(max(id), 0) FROM outbox) - ? UNION ALL SELECT channe
 	return waits, err
 }
 
+// isLive holds for the rows that made live messages which no row ended that
+// names them.
+const isLive = `o.turn > 0 AND o.class = 'progress' AND o.op = 'post'
+AND NOT EXISTS (SELECT 1 FROM outbox f WHERE f.turn = o.turn AND f.op = 'finish' AND f.target = r.ref)`
+
 // Shown is described at reply.Trouble.
 func (v Outbox) Shown(ctx context.Context, turn int64) (ref chat.Ref, err error) {
 	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
 		ref, err = first(ctx, h, scanRef, `SELECT r.ref FROM outbox o JOIN receipt r ON r.outbox = o.id
-WHERE o.turn = ? AND o.turn > 0 AND o.class = 'progress' AND o.op = 'post' ORDER BY o.id DESC LIMIT 1`, turn)
+WHERE o.turn = ? AND `+isLive+` ORDER BY o.id DESC LIMIT 1`, turn)
 		return err
 	})
 	return ref, err
+}
+
+// Loose is described at reply.Trouble. A turn that came to an end has a row that
+// ends its live message, or is going to.
+func (v Outbox) Loose(ctx context.Context, account string, part chat.Part) error {
+	return v.write(ctx, func(ctx context.Context, t *tx) error {
+		left, err := list(ctx, t, func(r row) (o chat.Out, err error) {
+			return o, r.Scan(&o.ID, &o.Turn, &o.Place.ID, fromText(&o.Target))
+		}, `SELECT o.id, o.turn, o.place, r.ref FROM turn q JOIN outbox o ON o.turn = q.id JOIN receipt r ON r.outbox = o.id
+WHERE r.account = ? AND q.state IN ('queued', 'withdrawn', 'expired') AND `+isLive+`
+AND NOT EXISTS (SELECT 1 FROM outbox f WHERE f.turn = o.turn AND f.id > o.id AND f.op = 'finish' AND f.state IN ('pending', 'sending')) ORDER BY o.id`, account)
+		if err != nil {
+			return fmt.Errorf("find live messages without an end: %w", err)
+		}
+		for _, o := range left {
+			o.Key, o.Class, o.Op, o.Part = fmt.Sprintf("loose/%d", o.ID), chat.OutProgress, chat.OpFinish, part
+			if err := insertOut(ctx, t, o); err != nil {
+				return fmt.Errorf("end a live message: %w", err)
+			}
+		}
+		return nil
+	})
 }

@@ -126,12 +126,18 @@ func (s *Service) Render(r chat.Reply) []chat.Part {
 		}
 		parts = append(parts, p)
 	}
+	if len(parts) == 0 && r.Status+r.Footer != "" {
+		parts = []chat.Part{{Silent: r.Silent}}
+	}
 	if n := len(parts); n > 0 {
+		if r.Status != "" {
+			parts[n-1].Text = strings.Trim(parts[n-1].Text+"\n\n"+r.Status, "\n")
+		}
 		for _, p := range r.Details {
 			parts[n-1].Text += "\n\npanel " + p.Title + ": " + strings.Join(p.Lines, "|")
 		}
 		if r.Footer != "" {
-			parts[n-1].Text += "\n\n" + r.Footer
+			parts[n-1].Text = strings.Trim(parts[n-1].Text+"\n\n"+r.Footer, "\n")
 		}
 		parts[0].ReplyTo, parts[n-1].Buttons = r.ReplyTo, r.Buttons
 	}

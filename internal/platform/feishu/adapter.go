@@ -209,16 +209,24 @@ func (a *Adapter) Signal(ctx context.Context, _ chat.Place, ref chat.Ref, s chat
 // Health implements platform.Healther.
 func (a *Adapter) Health() platform.Health { return a.link.Health() }
 
+const (
+	// progressEvery is the least time between two changes of a live card: five
+	// calls a second, as two may be needed.
+	progressEvery = 400 * time.Millisecond
+	// liveFor is how long a live card grows; streaming ends after ten minutes.
+	liveFor = 8 * time.Minute
+)
+
 // Traits implements platform.Adapter. The rates are those of the service (five
-// messages a second to a chat, fifty calls a second of one kind), with some
+// messages a second to a chat, a thousand calls a minute of one kind), with some
 // room: no second lets more than five messages through, even when what was sent
-// a moment apart arrives together.
+// a moment apart arrives together; a change of a live card is two calls at most.
 func (a *Adapter) Traits() platform.Traits {
 	return platform.Traits{
 		Edits: true, Buttons: true, React: true, Settles: true, MaxUpload: maxUpload,
 		PerChat:       platform.Rate{Every: 340 * time.Millisecond, Burst: 2},
 		PerGroup:      platform.Rate{Every: 340 * time.Millisecond, Burst: 2},
-		PerAccount:    platform.Rate{Every: 25 * time.Millisecond, Burst: 20},
-		ProgressEvery: time.Second, ProgressEveryGroup: time.Second,
+		PerAccount:    platform.Rate{Every: 65 * time.Millisecond, Burst: 20},
+		ProgressEvery: progressEvery, ProgressEveryGroup: progressEvery, Finishes: true, LiveFor: liveFor,
 	}
 }

@@ -22,13 +22,16 @@ const (
 
 // The ids of the elements that are changed while a card streams.
 const (
-	elementText   = "text"
-	elementStatus = "status"
+	elementText    = "text"    // the answer; it only grows
+	elementWork    = "work"    // plan and tools
+	elementStatus  = "status"  // small print
+	elementControl = "control" // the first row of buttons
 )
 
 // format is what a part's Format holds: the card's content before buttons.
 type format struct {
 	Markdown string       `json:"md,omitempty"`
+	Status   string       `json:"status,omitempty"` // Markdown
 	Footer   string       `json:"footer,omitempty"`
 	Panels   []chat.Panel `json:"panels,omitempty"`
 	Live     bool         `json:"live,omitempty"` // it is to grow
@@ -42,7 +45,12 @@ func (f form) render(r chat.Reply) []chat.Part {
 	if r.Kind == chat.ReplyFile && r.File != nil {
 		return []chat.Part{{Text: strings.TrimSpace(r.Markdown), File: r.File, ReplyTo: r.ReplyTo, Silent: r.Silent}}
 	}
-	blocks, footer := footed(render.Parse(clean(r.Markdown)), strings.TrimSpace(clean(r.Footer)))
+	live := r.Kind == chat.ReplyProgress
+	md := clean(r.Markdown)
+	if r.Grows {
+		md = settled(md)
+	}
+	blocks, footer := footed(render.Parse(md), strings.TrimSpace(clean(r.Footer)))
 	pieces := split(blocks, targetUnits)
 	var doc *chat.OutFile
 	if r.Kind != chat.ReplyProgress && tooLong(blocks, len(pieces)) {
@@ -55,16 +63,21 @@ func (f form) render(r chat.Reply) []chat.Part {
 		p.Format = encode(format{Markdown: markdown(bs)})
 		parts = append(parts, p)
 	}
-	if len(parts) == 0 && (footer != "" || len(r.Buttons) > 0 || r.Form != nil || len(r.Details) > 0) {
+	if len(parts) == 0 && (footer != "" || r.Status != "" || len(r.Buttons) > 0 || r.Form != nil || len(r.Details) > 0) {
 		parts = []chat.Part{{}}
 	}
 	if n := len(parts); n > 0 {
 		last := &parts[n-1]
 		var ft format
 		_ = json.Unmarshal(last.Format, &ft) // ours, or none
-		ft.Footer, ft.Panels, ft.Live = footer, panels(r.Details), r.Kind == chat.ReplyProgress
+		ft.Footer, ft.Panels, ft.Live = footer, panels(r.Details), live
+		status := render.Parse(clean(r.Status))
+		ft.Status = markdown(status)
+		if r.Grows {
+			ft.Markdown = open(md, ft.Markdown)
+		}
 		last.Format = encode(ft)
-		last.Text = strings.TrimSpace(last.Text + "\n\n" + footer)
+		last.Text = join(last.Text, render.Flatten(status).Plain, footer)
 		if last.Text == "" {
 			last.Text = "…"
 		}
@@ -80,6 +93,17 @@ func (f form) render(r chat.Reply) []chat.Part {
 		parts[i].Silent = r.Silent || i > 0
 	}
 	return parts
+}
+
+// join is texts one below the other.
+func join(texts ...string) string {
+	var out []string
+	for _, t := range texts {
+		if t = strings.TrimSpace(t); t != "" {
+			out = append(out, t)
+		}
+	}
+	return strings.Join(out, "\n\n")
 }
 
 func encode(f format) json.RawMessage {
@@ -117,18 +141,25 @@ func contents(p chat.Part) format {
 func card(p chat.Part, thread string, streaming bool) object {
 	f := contents(p)
 	var els []any
-	if f.Markdown != "" || streaming {
-		els = append(els, object{"tag": "markdown", "element_id": elementText, "content": cmp.Or(f.Markdown, "…")})
+	if f.Markdown != "" {
+		els = append(els, object{"tag": "markdown", "element_id": elementText, "content": f.Markdown})
+	}
+	if f.Status != "" {
+		els = append(els, object{"tag": "markdown", "element_id": elementWork, "content": f.Status})
 	}
 	for i, panel := range f.Panels {
 		els = append(els, fold(i, panel))
 	}
 	if f.Footer != "" || streaming {
-		footer := cmp.Or(f.Footer, "…")
-		els = append(els, object{"tag": "markdown", "element_id": elementStatus, "text_size": "notation",
-			"content": "<font color='grey'>" + plainly(footer) + "</font>"})
+		els = append(els, small(cmp.Or(f.Footer, "…")))
 	}
-	els = append(els, controls(p, thread)...)
+	offers := controls(p, thread)
+	if len(offers) > 0 && len(p.Buttons) > 0 && p.Form == nil {
+		if row, ok := offers[0].(object); ok {
+			row["element_id"] = elementControl
+		}
+	}
+	els = append(els, offers...)
 	if len(els) == 0 {
 		els = append(els, object{"tag": "markdown", "content": "…"})
 	}
@@ -137,6 +168,12 @@ func card(p chat.Part, thread string, streaming bool) object {
 		"config": object{"streaming_mode": streaming, "update_multi": true, "summary": object{"content": summary(p.Text)}},
 		"body":   object{"elements": els},
 	}
+}
+
+// small is small print.
+func small(text string) object {
+	return object{"tag": "markdown", "element_id": elementStatus, "text_size": "notation",
+		"content": "<font color='grey'>" + plainly(text) + "</font>"}
 }
 
 // summary is what the list of chats, and a notification, show.
@@ -157,16 +194,13 @@ func fold(i int, p chat.Panel) object {
 	return object{
 		"tag": "collapsible_panel", "element_id": fmt.Sprintf("panel%d", i), "expanded": false,
 		"header":   object{"title": object{"tag": "plain_text", "content": p.Title}},
-		"elements": []any{object{"tag": "markdown", "content": strings.Join(lines, "\n"), "text_size": "notation"}},
+		"elements": []any{object{"tag": "markdown", "element_id": fmt.Sprintf("lines%d", i), "content": strings.Join(lines, "\n"), "text_size": "notation"}},
 	}
 }
 
 // post is a part as a rich text, for where a card is refused.
 func post(p chat.Part) object {
 	f := contents(p)
-	md := f.Markdown
-	if f.Footer != "" {
-		md = strings.TrimSpace(md + "\n\n" + plainly(f.Footer))
-	}
+	md := join(f.Markdown, f.Status, plainly(f.Footer))
 	return object{"zh_cn": object{"content": [][]object{{{"tag": "md", "text": cmp.Or(md, p.Text)}}}}}
 }

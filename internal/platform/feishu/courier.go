@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -22,19 +21,11 @@ type courier struct {
 	rest  *rest
 	log   *slog.Logger
 	files uploads
+	now   func() time.Time
 
 	mu    sync.Mutex
 	cards map[string]*tally // by entity
-}
-
-// tally is what is known about a card entity that is shown.
-type tally struct {
-	mu     sync.Mutex // one writer a card
-	seq    int
-	text   string
-	status string
-	rest   string // everything else, as it was sent
-	known  bool   // what is shown is what stands here
+	slow  recent[time.Time] // live messages without an entity: when they were edited last
 }
 
 // extra is what a Ref has to bring back: what kind of message it is; of a card
@@ -51,7 +42,7 @@ func (e extra) String() string {
 }
 
 func newCourier(r *rest, f uploads, log *slog.Logger) *courier {
-	return &courier{rest: r, files: f, log: log, cards: map[string]*tally{}}
+	return &courier{rest: r, files: f, log: log, now: time.Now, cards: map[string]*tally{}}
 }
 
 // uuid makes the service take a row once, however often it is sent within an
@@ -66,8 +57,10 @@ func (c *courier) send(ctx context.Context, o chat.Out) (chat.Ref, error) {
 	switch o.Op {
 	case chat.OpPost:
 		return c.post(ctx, o)
-	case chat.OpEdit, chat.OpFinish:
+	case chat.OpEdit:
 		return c.change(ctx, o)
+	case chat.OpFinish:
+		return c.finish(ctx, o)
 	case chat.OpRemove:
 		return o.Target, c.rest.do(ctx, call{method: http.MethodDelete, path: "im/v1/messages/" + o.Target.ID}, nil)
 	case chat.OpTopic:
@@ -75,10 +68,15 @@ func (c *courier) send(ctx context.Context, o chat.Out) (chat.Ref, error) {
 	return chat.Ref{}, &chat.Error{Code: chat.Unsupported, Detail: string(o.Op)}
 }
 
+// memory is how long the service knows a uuid: an hour, less what clocks differ.
+const memory = 55 * time.Minute
+
 // post sends a new message. The same row gives the same uuid, so an earlier try
-// that arrived is found, not repeated.
+// that arrived is found, not repeated, as long as the service remembers it.
 func (c *courier) post(ctx context.Context, o chat.Out) (chat.Ref, error) {
 	switch {
+	case o.Unsure != nil && !o.Unsure.At.IsZero() && c.now().Sub(o.Unsure.At) > memory:
+		return chat.Ref{}, &chat.Error{Code: chat.Uncertain, Detail: "it was sent too long ago to be found"}
 	case o.Part.File != nil:
 		kind, content, err := c.files.upload(ctx, *o.Part.File)
 		if err != nil {
@@ -95,6 +93,9 @@ func (c *courier) post(ctx context.Context, o chat.Out) (chat.Ref, error) {
 		c.log.DebugContext(ctx, "no streaming card, an ordinary one instead", "outbox", o.ID, "err", err)
 	}
 	ref, err := c.message(ctx, o, "interactive", card(o.Part, o.Place.Thread, false))
+	if err == nil && o.Unsure != nil && live(o.Part) {
+		return c.which(ctx, ref)
+	}
 	if chat.CodeOf(err) != chat.Degrade || o.Unsure != nil {
 		return ref, err
 	}
@@ -108,6 +109,20 @@ func (c *courier) post(ctx context.Context, o chat.Out) (chat.Ref, error) {
 		return chat.Ref{}, err // rich text has no buttons
 	}
 	return c.message(ctx, o, "post", post(o.Part))
+}
+
+// which notes the entity that a message shows, if an earlier try sent one: it
+// cannot be changed as an ordinary card.
+func (c *courier) which(ctx context.Context, ref chat.Ref) (chat.Ref, error) {
+	id, err := c.entityOf(ctx, ref.ID)
+	switch {
+	case chat.CodeOf(err) == chat.Gone: // it shows none
+		return ref, nil
+	case err != nil:
+		return chat.Ref{}, err
+	}
+	ref.Extra = extra{Kind: "interactive", Card: id, Made: c.now().Add(-memory).UnixMilli()}.String()
+	return ref, nil
 }
 
 func live(p chat.Part) bool {
@@ -154,66 +169,56 @@ func (c *courier) message(ctx context.Context, o chat.Out, kind string, content 
 	return chat.Ref{ID: out.ID, Chat: o.Place.Chat, Extra: extra{Kind: kind}.String()}, nil
 }
 
-// streaming makes a card entity and shows it.
-func (c *courier) streaming(ctx context.Context, o chat.Out) (chat.Ref, error) {
-	raw, err := text(card(o.Part, o.Place.Thread, true))
-	if err != nil {
-		return chat.Ref{}, err
-	}
-	var made struct {
-		ID string `json:"card_id"`
-	}
-	if err := c.rest.do(ctx, call{method: http.MethodPost, path: "cardkit/v1/cards", body: object{"type": "card_json", "data": raw}}, &made); err != nil {
-		if chat.CodeOf(err) == chat.Uncertain { // nobody has seen it
-			err = &chat.Error{Code: chat.Network, Detail: chat.DetailOf(err), Err: err}
-		}
-		return chat.Ref{}, err
-	}
-	ref, err := c.message(ctx, o, "interactive", object{"type": "card", "data": object{"card_id": made.ID}})
-	if err != nil {
-		return chat.Ref{}, err
-	}
-	if o.Unsure != nil { // an earlier try may have shown another entity
-		if made.ID, err = c.entityOf(ctx, ref.ID); err != nil {
-			return chat.Ref{}, err
-		}
-	}
-	ref.Extra = extra{Kind: "interactive", Card: made.ID, Made: time.Now().UnixMilli()}.String()
-	c.tally(made.ID)
-	return ref, nil
-}
-
-// entityOf asks which entity a message shows.
-func (c *courier) entityOf(ctx context.Context, message string) (string, error) {
-	var out struct {
-		ID string `json:"card_id"`
-	}
-	err := c.rest.do(ctx, call{method: http.MethodPost, path: "cardkit/v1/cards/id_convert", body: object{"message_id": message}}, &out)
-	return out.ID, err
-}
-
-func (c *courier) tally(card string) *tally {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t := c.cards[card]
-	if t == nil {
-		t = &tally{}
-		c.cards[card] = t
-	}
-	return t
-}
-
 // change gives a message its new form.
 func (c *courier) change(ctx context.Context, o chat.Out) (chat.Ref, error) {
-	var ex extra
-	if o.Target.Extra != "" {
-		if err := json.Unmarshal([]byte(o.Target.Extra), &ex); err != nil {
-			return chat.Ref{}, &chat.Error{Code: chat.Gone, Detail: "the message is not known", Err: err}
-		}
+	ex, err := extraOf(o.Target)
+	if err != nil {
+		return chat.Ref{}, err
 	}
 	if ex.Card != "" {
 		return o.Target, c.draw(ctx, o, ex)
 	}
+	if o.Class == chat.OutProgress && o.Op == chat.OpEdit {
+		if wait := c.pause(o.Target.ID, ex); wait > 0 {
+			return chat.Ref{}, &chat.Error{Code: chat.Wait, After: wait, Detail: "messages without an entity change rarely"}
+		}
+	}
+	return o.Target, c.repeatable(c.rewrite(ctx, o, ex))
+}
+
+func extraOf(r chat.Ref) (ex extra, err error) {
+	if r.Extra == "" {
+		return ex, nil
+	}
+	if err := json.Unmarshal([]byte(r.Extra), &ex); err != nil {
+		return ex, &chat.Error{Code: chat.Gone, Detail: "the message is not known", Err: err}
+	}
+	return ex, nil
+}
+
+// How often a live message changes that is no entity: cards are drawn anew each
+// time, and a text may be edited twenty times in all.
+const (
+	cardEvery = 1500 * time.Millisecond
+	textEvery = 30 * time.Second
+)
+
+// pause is how long a live message without an entity is left as it is.
+func (c *courier) pause(message string, ex extra) time.Duration {
+	every := cardEvery
+	if ex.Kind == "text" || ex.Kind == "post" {
+		every = textEvery
+	}
+	last, known := c.slow.get(message)
+	if wait := every - c.now().Sub(last); known && wait > 0 {
+		return wait
+	}
+	c.slow.put(message, c.now())
+	return 0
+}
+
+// rewrite changes a message that is no entity.
+func (c *courier) rewrite(ctx context.Context, o chat.Out, ex extra) error {
 	var content any
 	one := call{method: http.MethodPut, path: "im/v1/messages/" + o.Target.ID}
 	switch ex.Kind {
@@ -227,121 +232,51 @@ func (c *courier) change(ctx context.Context, o chat.Out) (chat.Ref, error) {
 	}
 	raw, err := text(content)
 	if err != nil {
-		return chat.Ref{}, err
+		return err
 	}
 	one.body = object{"content": raw}
 	if one.method == http.MethodPut {
 		one.body = object{"content": raw, "msg_type": ex.Kind}
 	}
-	err = c.rest.do(ctx, one, nil)
-	if chat.CodeOf(err) == chat.Uncertain { // the same once more does no harm
-		err = &chat.Error{Code: chat.Network, Detail: chat.DetailOf(err), Err: err}
-	}
-	return o.Target, err
+	return c.rest.do(ctx, one, nil)
 }
 
-// sequenceTries is how often a number that is too low is raised.
-const sequenceTries = 5
-
-// draw changes a card entity. Its numbers only grow: a process that begins
-// anew starts from the time that has passed since the card was made, which is
-// ahead of what its predecessor can have used.
-func (c *courier) draw(ctx context.Context, o chat.Out, ex extra) error {
-	t := c.tally(ex.Card)
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.seq = max(t.seq, ticks(ex.Made))
-	last := o.Op == chat.OpFinish
-	var err error
-	for range sequenceTries {
-		err = c.stroke(ctx, t, ex.Card, o)
-		var no *refused
-		if !errors.As(err, &no) || chat.CodeOf(err) != chat.Conflict {
-			break
-		}
-		switch no.code {
-		case codeSequence:
-			t.seq += 1000
-		case codeStreamClosed, codeStreamOver:
-			t.known = false // the whole card can be set all the same
-		}
-	}
-	if err == nil && last {
-		c.forget(ex.Card)
-	}
-	if chat.CodeOf(err) == chat.Uncertain { // the whole card, with a new number, does no harm
-		t.known = false
+// repeatable is the error of a call that does no harm when it is made once more.
+func (c *courier) repeatable(err error) error {
+	if chat.CodeOf(err) == chat.Uncertain {
 		return &chat.Error{Code: chat.Network, Detail: chat.DetailOf(err), Err: err}
 	}
 	return err
 }
 
-// tick is the unit of the numbers: the service allows ten calls a second.
-const tick = 50 * time.Millisecond
-
-func ticks(made int64) int { return int(time.Since(time.UnixMilli(made)) / tick) }
-
-// stroke makes the least change that shows the row's part.
-func (c *courier) stroke(ctx context.Context, t *tally, id string, o chat.Out) error {
-	last := o.Op == chat.OpFinish
-	whole := card(o.Part, o.Place.Thread, !last)
-	words, status, other := shown(whole)
-	path := "cardkit/v1/cards/" + id
-	if last || !t.known || other != t.rest {
-		raw, err := text(whole)
-		if err != nil {
-			return err
-		}
-		t.seq++
-		err = c.rest.do(ctx, call{method: http.MethodPut, path: path,
-			body: object{"card": object{"type": "card_json", "data": raw}, "sequence": t.seq}}, nil)
-		if err == nil {
-			t.text, t.status, t.rest, t.known = words, status, other, true
-		}
-		return err
+// finish ends a live message. Whatever form is refused, the message does not
+// stay as if more were to come: what cannot be shown in it is Gone, and then it
+// was closed without.
+func (c *courier) finish(ctx context.Context, o chat.Out) (chat.Ref, error) {
+	ex, err := extraOf(o.Target)
+	if err != nil {
+		return chat.Ref{}, err
 	}
-	for _, el := range []struct {
-		id  string
-		now string
-		was *string
-	}{{elementText, words, &t.text}, {elementStatus, status, &t.status}} {
-		if el.now == *el.was {
-			continue
-		}
-		t.seq++
-		if err := c.rest.do(ctx, call{method: http.MethodPut, path: path + "/elements/" + el.id + "/content",
-			body: object{"content": el.now, "sequence": t.seq}}, nil); err != nil {
-			return err
-		}
-		*el.was = el.now
+	words := ex.Card != "" || ex.Kind == "interactive" || o.Class == chat.OutProgress
+	switch {
+	case o.Part.File != nil || !words: // a text that was to grow is no form for an answer
+		err = &chat.Error{Code: chat.Degrade, Detail: "not a form for this message"}
+	case ex.Card != "":
+		err = c.draw(ctx, o, ex)
+	default:
+		err = c.rewrite(ctx, o, ex)
 	}
-	return nil
-}
-
-// shown takes a card apart: its text, its status, and the rest.
-func shown(whole object) (words, status, other string) {
-	body, _ := whole["body"].(object)
-	els, _ := body["elements"].([]any)
-	var rest []any
-	for _, x := range els {
-		el, _ := x.(object)
-		content, _ := el["content"].(string)
-		switch el["element_id"] {
-		case elementText:
-			words = content
-		case elementStatus:
-			status = content
-		default:
-			rest = append(rest, el)
-		}
+	if chat.CodeOf(err) != chat.Degrade || len(o.Part.Format) > 0 && words {
+		return o.Target, err
 	}
-	raw, _ := json.Marshal(rest)
-	return words, status, string(raw)
-}
-
-// forget drops what was known of a card that changes no more.
-func (c *courier) forget(card string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.cards, card)
+	// Not even the plain form.
+	if ex.Card == "" {
+		err = c.rest.do(ctx, call{method: http.MethodDelete, path: "im/v1/messages/" + o.Target.ID}, nil)
+	} else {
+		err = c.shut(ctx, o, ex)
+	}
+	if err != nil {
+		return chat.Ref{}, err
+	}
+	return chat.Ref{}, &chat.Error{Code: chat.Gone, Detail: "it cannot be shown in the live message"}
 }
