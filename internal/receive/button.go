@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
 )
 
 // wellFormed reports whether data could be a button of ours at all.
@@ -17,6 +18,19 @@ func wellFormed(data string) bool {
 	}
 	return !strings.ContainsFunc(verb, func(r rune) bool { return r < 'a' || r > 'z' }) &&
 		!strings.ContainsFunc(data, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// inVain is what a press shows that causes nothing, to whoever pressed and to
+// nobody else; known says that they have a role. Programs get no answer ever.
+func inVain(m chat.Message, known bool) chat.Ack {
+	if m.Kind != chat.KindClick || m.Sender.Bot || !plainID(m.Sender.ID) {
+		return chat.Ack{}
+	}
+	key := "receive.click_stranger"
+	if known {
+		key = "receive.click_gone"
+	}
+	return chat.Ack{Alert: true, Toast: i18n.T(m.Sender.Lang, key)}
 }
 
 // target is what an ask button's data names: option of query n, or of the

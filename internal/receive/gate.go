@@ -139,6 +139,8 @@ func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error
 				row.State = chat.InboundRefused
 			}
 			rows, at, nos = append(rows, row), append(at, i), append(nos, no)
+		} else {
+			acks[i] = inVain(m, p != nil)
 		}
 	}
 	if len(b.Unread) > 0 {
