@@ -165,13 +165,13 @@ func TestButtonOfAnExpiredRequestSaysSo(t *testing.T) {
 	t.Parallel()
 	d := open(t)
 	late := d.ask(owner, approval, -time.Second)
-	if ack := d.receive(d.press(owner, fmt.Sprintf("ask:%d:0", late.ID)))[0]; !strings.Contains(ack.Toast, "expired") || !ack.Alert {
+	if ack := d.receive(d.press(owner, fmt.Sprintf("ask:%d:0", late.ID)))[0]; !strings.Contains(ack.Toast, "expired") || !ack.Alert || ack.Replace == nil || !strings.HasPrefix(ack.Replace.Markdown, "expired") {
 		t.Errorf("ack %+v", ack)
 	}
 	void := d.ask(owner, approval, time.Hour)
 	_, err := d.db.Asks().CloseAsk(t.Context(), void.ID, chat.AskVoid)
 	must(t, err)
-	if ack := d.receive(d.press(owner, fmt.Sprintf("ask:%d:0", void.ID)))[0]; !strings.Contains(ack.Toast, "expired") {
+	if ack := d.receive(d.press(owner, fmt.Sprintf("ask:%d:0", void.ID)))[0]; !strings.Contains(ack.Toast, "expired") || ack.Replace == nil || !strings.HasPrefix(ack.Replace.Markdown, "void") {
 		t.Errorf("ack %+v", ack)
 	}
 	if d.board.n.Load() != 0 {

