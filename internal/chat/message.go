@@ -63,6 +63,9 @@ type Message struct {
 	Addressed bool
 	// Mentioned says that it does so by naming the bot and in no other way.
 	Mentioned bool
+	// People is how many others than the bot are in the chat, bots included, where
+	// the service tells and the message does not mean the bot anyway; 0 = not known.
+	People int `json:",omitempty"`
 	// Moved is the new address of Place.Chat, for KindMoved: Chat and Space.
 	Moved *Place `json:",omitempty"`
 	Group string // companions of one send action share it (album id)

@@ -37,15 +37,17 @@ func (r Room) Or(d Room) Room {
 	return r
 }
 
-// Hears reports whether a message of that chat is for the bot.
-func (r Room) Hears(m Message) bool {
+// Hears reports whether a message of that chat is for the bot. d is what holds
+// where r has nothing: there, whoever is alone with the bot need not name it.
+func (r Room) Hears(m Message, d Room) bool {
+	listen := r.Or(d).Listen
 	switch {
-	case m.Place.Direct, r.Listen == ListenAll:
+	case m.Place.Direct, listen == ListenAll:
 		return true
-	case r.Listen == ListenReply:
+	case listen == ListenReply:
 		return m.Addressed && !m.Mentioned
 	}
-	return m.Addressed
+	return m.Addressed || r.Listen == "" && m.People == 1
 }
 
 // PlaceState says whether a place can be written to.

@@ -69,18 +69,17 @@ func (g *Gate) seat(ctx context.Context, m chat.Message, known bool) (_ chat.Mes
 	if err != nil {
 		return m, false, fmt.Errorf("look up what a chat is set to: %w", err)
 	}
-	room = room.Or(g.cfg.Room)
 	if m, err = g.answers(ctx, m); err != nil {
 		return m, false, err
 	}
-	if room.Sharing == chat.SharingPerson {
+	if room.Or(g.cfg.Room).Sharing == chat.SharingPerson {
 		m.Place.Person = m.Sender.ID
 	}
 	if m, err = g.handed(ctx, m); err != nil {
 		return m, false, err
 	}
 	m.Place.Person, err = g.person(ctx, m)
-	return m, room.Hears(m), err
+	return m, room.Hears(m, g.cfg.Room), err
 }
 
 // person is whose conversation an event is about: that of the message which it

@@ -51,6 +51,37 @@ func TestAGroupIsHeardAsItIsSet(t *testing.T) {
 	}
 }
 
+func TestWhoeverIsAloneWithTheBotNeedNotNameIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		mode   chat.Listen
+		people int
+		want   bool
+	}{
+		"alone":                          {"", 1, true},
+		"not known":                      {"", 0, false},
+		"two people":                     {"", 2, false},
+		"the chat wants to be mentioned": {chat.ListenMention, 1, false},
+		"the chat wants replies":         {chat.ListenReply, 1, false},
+		"the chat is heard in any case":  {chat.ListenAll, 7, true},
+	} {
+		for _, kind := range []chat.MessageKind{chat.KindText, chat.KindEdit} {
+			d := open(t)
+			d.letIn(member)
+			d.set(chat.Room{Listen: c.mode})
+			for _, who := range []chat.Person{member, stranger} {
+				m := d.message(kind, group, who)
+				m.Addressed, m.People = false, c.people
+				before := len(d.stored())
+				d.receive(m)
+				if got := len(d.stored()) > before; got != (c.want && who.ID == member.ID) {
+					t.Errorf("%s: %s of %s heard: %v", name, kind, who.ID, got)
+				}
+			}
+		}
+	}
+}
+
 func TestInAGroupOfOwnSessionsEverybodyHasAPlace(t *testing.T) {
 	t.Parallel()
 	d := open(t)

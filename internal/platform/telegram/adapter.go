@@ -78,7 +78,7 @@ func Open(cfg Config, log *slog.Logger) (*Adapter, error) {
 	a.settle = &settler{out: a.out, log: log, bound: cfg.SettleBound, open: map[string]*sweep{}}
 	a.sign = &signaller{wire: w, out: a.out, calm: c, noReact: map[string]bool{},
 		muted: calm{ends: map[string]time.Time{}}}
-	n := &intake{account: cfg.Account, log: log,
+	n := &intake{account: cfg.Account, log: log, crowd: newCrowd(w, log),
 		clicks: &clicks{wire: w, log: log, out: a.out, render: a.Render, slots: make(chan struct{}, clickSlots)}}
 	a.menu = newMenu(w, log, cfg.Menus)
 	n.menu, a.intake = a.menu, n

@@ -3,6 +3,7 @@ package telegram
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ func newDecoder(account string, me user) decoder {
 type taken struct {
 	msgs  []chat.Message // none or one
 	query string         // a callback query that must be answered
+	crowd string         // the chat that somebody joined or left, the bot too
 }
 
 // take decodes one update. An error means that it cannot be understood and is
@@ -46,6 +48,7 @@ func (d decoder) take(raw json.RawMessage) (t taken, err error) {
 	)
 	switch {
 	case u.Message != nil:
+		t.crowd = u.Message.crowd()
 		if m, ok = d.fact(u.Message); !ok {
 			m, ok = d.message(u.Message, chat.KindText, raw)
 		}
@@ -62,6 +65,9 @@ func (d decoder) take(raw json.RawMessage) (t taken, err error) {
 		m.Key = fmt.Sprintf("%d:%s/%s/r%d", u.ID, m.Place.Chat, m.Ref.ID, u.Reaction.Date)
 	case u.Member != nil:
 		m, ok = d.member(u.Member)
+		if u.Member.Chat != nil {
+			t.crowd = strconv.FormatInt(u.Member.Chat.ID, 10)
+		}
 		m.Key = fmt.Sprintf("%d:%s/m%d", u.ID, m.Place.Chat, u.Member.Date)
 	}
 	if ok {
@@ -141,6 +147,14 @@ func (d decoder) words(m *message, out *chat.Message) (ours, meant bool) {
 	out.Text = text
 	out.Mentioned = named && !is && !replied
 	return true, named || is || replied
+}
+
+// crowd is the chat of m when m says that somebody joined or left it.
+func (m *message) crowd() string {
+	if m.Chat == nil || len(m.Came) == 0 && m.Went == nil {
+		return ""
+	}
+	return strconv.FormatInt(m.Chat.ID, 10)
 }
 
 // click decodes a pressed button.

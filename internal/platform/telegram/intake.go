@@ -16,6 +16,7 @@ type intake struct {
 	log     *slog.Logger
 	clicks  *clicks
 	menu    *menu
+	crowd   *crowd
 }
 
 // sheaf is what some updates came to.
@@ -45,6 +46,12 @@ func (n *intake) read(ctx context.Context, d decoder, raws []json.RawMessage) sh
 			n.log.WarnContext(ctx, "update not understood; it is kept as it came", "update", s.last, "err", err)
 			s.Unread = append(s.Unread, chat.Unread{Raw: raw, Why: err.Error()})
 			continue
+		}
+		if t.crowd != "" {
+			n.crowd.changed(t.crowd)
+		}
+		for i := range t.msgs {
+			n.crowd.see(ctx, &t.msgs[i])
 		}
 		switch {
 		case len(t.msgs) > 0:

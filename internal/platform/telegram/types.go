@@ -51,6 +51,8 @@ type message struct {
 
 // news is what a message of the service itself tells.
 type news struct {
+	Came            []user    `json:"new_chat_members"`
+	Went            *user     `json:"left_chat_member"`
 	MovedTo         int64     `json:"migrate_to_chat_id"`
 	MovedFrom       int64     `json:"migrate_from_chat_id"`
 	Topic           *topic    `json:"forum_topic_created"`

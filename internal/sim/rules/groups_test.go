@@ -90,6 +90,28 @@ func TestAGestureFindsThePersonsOwnMessage(t *testing.T) {
 	ann.sound()
 }
 
+func TestWhoeverIsAloneWithTheBotInAGroupNeedNotNameIt(t *testing.T) {
+	t.Parallel()
+	ann, ben := office(t, rig.Options{})
+	tg := ann.r.Telegram
+	ann.To = ""
+	tg.Members(team, 2)
+	ann.Say("say alone at last")
+	ann.Await("alone at last")
+	tg.Join(rig.Token, team, anyone)
+	ann.Say("say to nobody")
+	ben.Say("say to the bot")
+	ann.Await("to the bot")
+	ann.r.Rest()
+	if strings.Contains(ann.Text(), "to nobody") {
+		t.Error("talk of two people is taken for the bot's")
+	}
+	tg.Leave(rig.Token, team, anyone)
+	ann.Say("say alone again")
+	ann.Await("alone again")
+	ann.sound()
+}
+
 func TestAGroupIsHeardAsItIsSet(t *testing.T) {
 	t.Parallel()
 	ann, _ := office(t, rig.Options{})

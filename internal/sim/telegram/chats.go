@@ -31,6 +31,7 @@ type chatState struct {
 	kicked   bool
 	migrated int64
 	started  bool
+	members  int // 0 = the usual number
 
 	restricted bool     // only some reactions are allowed
 	reactions  []string // these

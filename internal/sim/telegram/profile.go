@@ -120,6 +120,8 @@ func (r request) ofBot(method string) (any, *refusal, bool) {
 		result, no = r.getCommands()
 	case "getChatMember":
 		result, no = r.chatMember()
+	case "getChatMemberCount":
+		result, no = r.memberCount()
 	default:
 		return nil, nil, false
 	}

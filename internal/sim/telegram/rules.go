@@ -54,7 +54,7 @@ func Rules() []Rule {
 		RuleReply, RuleButtons, RuleQuery, RuleReaction, RuleRate, RulePoll, RuleWebhook, RuleCommands, RuleCaption, RuleFile,
 		RuleMigrated, RuleBlocked, RuleTextEdit, RuleFileName, RuleMethod, RuleLink, RuleRich,
 		RuleHook, RuleScope, RuleAge, RulePhoto, RuleEqual, RuleFileRight, RuleCopy,
-		RuleFileID, RuleDownload, RuleFileLink, RuleReacting, RuleUnasked}, topicRules(), senderRules())
+		RuleFileID, RuleDownload, RuleFileLink, RuleReacting, RuleUnasked}, topicRules(), senderRules(), memberRules())
 }
 
 // rulebook knows which rules are in force.

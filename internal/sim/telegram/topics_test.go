@@ -125,6 +125,10 @@ var topicFacts = map[Rule]func(t *testing.T, s *Server) bool{
 		s.Say(token, Say{Chat: group, From: alice, Text: "talk"})
 		return len(told(t, s)) == 1
 	},
+	RuleCount: func(t *testing.T, s *Server) bool {
+		s.Members(group, 2)
+		return string(call(t, s, "getChatMemberCount", "chat_id", group).Result) != "2"
+	},
 	RuleOldHome: func(t *testing.T, s *Server) bool {
 		s.Upgrade(token, moved, target, SaidNew)
 		all := told(t, s)
