@@ -92,6 +92,9 @@ func (d *desk) queue(ctx context.Context, o order) (chat.Turn, error) {
 	switch lang := d.lang(s.conv, o.in.Sender); {
 	case after.ID != 0 && len(waiting) == 0:
 		d.notices.waits(o.in, t, after, lang)
+	case ahead > 0 && o.names != 0 && !o.steered:
+		running, _ := d.lanes.at(t.Session)
+		d.notices.again(o.in, t, running, ahead, lang)
 	case ahead > 0 && !o.steered:
 		d.notices.queued(o.in, t, ahead, d.Takes(t.Session), lang)
 	}

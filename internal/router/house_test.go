@@ -295,8 +295,12 @@ func (r *runner) Replace(_ context.Context, _ int64, in chat.Input) error {
 
 func (r *runner) Run(ctx context.Context, t chat.Turn) {
 	runs := r.db.Runs()
-	if _, err := runs.Claim(context.WithoutCancel(ctx), t.ID, chat.AttemptClaimed); err != nil {
+	a, err := runs.Claim(context.WithoutCancel(ctx), t.ID, chat.AttemptClaimed)
+	if err != nil {
 		return
+	}
+	if a.Notices {
+		r.voice.Wake(t.Place)
 	}
 	r.mu.Lock()
 	if r.busy == nil {

@@ -61,6 +61,37 @@ func (n *notices) queued(in chat.Inbound, t chat.Turn, ahead int, takes bool, la
 	})
 }
 
+// again shows that t, which continues or repeats an earlier turn, waits behind
+// ahead others. That is always a text: whoever asks for something once more
+// expects it to begin, and can end what it waits for.
+func (n *notices) again(in chat.Inbound, t chat.Turn, running int64, ahead int, lang string) {
+	row := []chat.Button{removeButton(t, lang)}
+	if running != 0 {
+		row = append(row, chat.Button{Label: i18n.T(lang, "router.button_stop"), Data: fmt.Sprintf("stop:%d", running), Style: "danger"})
+	}
+	n.say(in, t, chat.Reply{
+		Kind: chat.ReplyNotice, Silent: true, ReplyTo: t.ReplyTo, Markdown: i18n.T(lang, "router.again_waits", "n", ahead),
+		Buttons: [][]chat.Button{row}, Waits: t.ID, Over: i18n.T(lang, "router.queued_over"),
+	})
+}
+
+// offered shows that the words of t are on their way to the turn that runs,
+// whose agent has not taken them yet.
+func (n *notices) offered(t chat.Turn, into int64, agent, lang string) {
+	if n.form == NoticeOff {
+		return
+	}
+	r := chat.Reply{
+		Kind: chat.ReplyNotice, Silent: true, ReplyTo: t.ReplyTo, Markdown: i18n.T(lang, "router.offered", "agent", agent),
+		Waits: t.ID, Over: i18n.T(lang, "router.queued_over"),
+	}
+	n.wg.Go(func() {
+		if err := n.voice.Say(n.ctx, t.Place, fmt.Sprintf("offered/%d/%d", t.ID, into), r); err != nil {
+			n.log.WarnContext(n.ctx, "notice not stored", "turn", t.ID, "err", err)
+		}
+	})
+}
+
 // waits shows that t, the first turn of a new session, waits for one of the
 // earlier session. It needs its buttons and is always a text.
 func (n *notices) waits(in chat.Inbound, t, after chat.Turn, lang string) {

@@ -1,10 +1,12 @@
 package router_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"cligate/internal/chat"
 	"cligate/internal/router"
@@ -168,5 +170,73 @@ func TestDropNamesWhatIsDropped(t *testing.T) {
 		h.prompts("work", "second", "second")
 		h.say(fmt.Sprintf("/retry %d", cut.ID))
 		h.told("Already chosen: Drop")
+	})
+}
+
+func TestWhatIsAskedForOnceMoreSaysThatItWaits(t *testing.T) {
+	for name, form := range map[string]router.Notices{"reaction": router.NoticeReaction, "text": router.NoticeText, "off": router.NoticeOff} {
+		t.Run(name, func(t *testing.T) {
+			play(t, func(s *setup) { s.cfg.Notices = form }, func(t *testing.T, h *house) {
+				h.runner.holds("work", "other", "third")
+				h.say("work")
+				cut := h.runner.last()
+				h.runner.end(cut.ID, chat.TurnInterrupted)
+				h.say("other")
+				other := h.runner.last()
+				h.click("retry:")
+				h.heard("when what is running now has ended (1 before it)")
+				h.heard(fmt.Sprintf("Runs #%d once more", cut.ID))
+				again, _ := h.voice.button("rm:")
+				if _, stop := h.voice.button("stop:"); stop != fmt.Sprintf("stop:%d", other.ID) {
+					t.Errorf("offers %q", stop)
+				}
+				h.click("stop:") // what it waits for is ended, and it is held behind that
+				h.click("run:")
+				if p := h.voice.now(again); len(p.Buttons) != 0 || p.Text != "No longer waiting." {
+					t.Errorf("the notice reads %+v", p)
+				}
+				if q := h.runner.last(); q.Names != cut.ID {
+					t.Fatalf("turn %+v", q)
+				}
+				h.runner.end(h.runner.last().ID, chat.TurnSucceeded)
+				m := h.say("third")
+				h.say("third, but better", func(e *chat.Message) { e.Kind, e.Ref = chat.KindEdit, m.Ref })
+				h.click("edit:again:")
+				h.told("(1 before it)")
+				h.runner.end(h.runner.last().ID, chat.TurnSucceeded)
+				h.prompts("work", "other", "work", "third", "third, but better")
+			})
+		})
+	}
+}
+
+func TestWordsThatAnAgentHasNotTakenYetAreSpokenOf(t *testing.T) {
+	play(t, nil, func(t *testing.T, h *house) {
+		h.agents.change(func(a *agents) { a.can = worker.Abilities{worker.Steer} })
+		answer := make(chan error)
+		h.runner.steer = func(context.Context, int64, chat.Input) error { return <-answer }
+		h.runner.holds("work", "before")
+		h.say("work")
+		run := h.runner.last()
+		h.say("before")
+		said := len(h.voice.texts())
+		h.say("/steer left")
+		if n := len(h.voice.texts()); n != said {
+			t.Errorf("told before it is known: %q", h.voice.texts()[said:])
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		h.told("has not taken it yet")
+		answer <- nil
+		synctest.Wait()
+		h.told("Taken into the running turn")
+		h.say("/steer right")
+		time.Sleep(2 * time.Second)
+		h.runner.end(run.ID, chat.TurnSucceeded) // without having taken them
+		answer <- chat.E(chat.Conflict, "", nil)
+		synctest.Wait()
+		h.told("it waits its turn") // others come before
+		h.runner.end(h.runner.last().ID, chat.TurnSucceeded)
+		h.prompts("work", "before", "right")
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	"cligate/internal/chat"
 	"cligate/internal/command"
@@ -113,13 +114,34 @@ func (d giver) give(ctx context.Context, t chat.Turn, w way) (command.Steering, 
 		return command.SteerIdle, fmt.Errorf("offer turn %d: %w", t.ID, err)
 	}
 	d.wg.Go(func() {
+		known := make(chan struct{})
+		d.wg.Go(func() { d.meanwhile(ctx, g, known) })
 		in, err := d.ready(ctx, t, s.Workspace, lang)
 		if err == nil {
 			err = w.put(ctx, into.ID, in)
 		}
+		close(known)
 		d.given(context.WithoutCancel(ctx), g, err)
 	})
 	return command.SteerTried, nil
+}
+
+// takeTime is how long nothing is said about words on their way to a turn: most
+// are taken at once.
+const takeTime = time.Second
+
+// meanwhile tells that words are on their way, when it is not known soon what
+// becomes of them: an agent that is in the middle of something may take them
+// much later, or not before the turn's end.
+func (d giver) meanwhile(ctx context.Context, g gift, known <-chan struct{}) {
+	timer := time.NewTimer(takeTime)
+	defer timer.Stop()
+	select {
+	case <-known:
+	case <-ctx.Done():
+	case <-timer.C:
+		d.notices.offered(g.turn, g.into, g.agent, g.lang)
+	}
 }
 
 // gift is words on their way to a running turn.
@@ -177,7 +199,7 @@ func (d *desk) given(ctx context.Context, g gift, failure error) {
 		}
 		return
 	}
-	if t, err := d.Turns.Active(ctx, g.turn.Session); err == nil && t.ID == g.into { // it has to wait, visibly
+	if (giver{d}).behind(ctx, g) { // it has to wait, visibly
 		text := i18n.T(g.lang, "router.steer_late", "agent", g.agent)
 		reply := chat.Reply{
 			Kind: chat.ReplyNotice, Silent: true, ReplyTo: g.turn.ReplyTo, Markdown: text,
@@ -188,6 +210,16 @@ func (d *desk) given(ctx context.Context, g gift, failure error) {
 		}
 	}
 	d.lanes.Wake(g.turn.Session)
+}
+
+// behind reports whether words that were not taken have to wait: the turn that
+// did not take them runs still, or others come before.
+func (d giver) behind(ctx context.Context, g gift) bool {
+	if t, err := d.Turns.Active(ctx, g.turn.Session); err == nil && t.ID != g.turn.ID {
+		return true
+	}
+	waiting, err := d.Turns.Queued(ctx, g.turn.Session)
+	return err == nil && len(waiting) > 0 && waiting[0].ID != g.turn.ID
 }
 
 // undecided asks about words of which the last life did not learn whether a
