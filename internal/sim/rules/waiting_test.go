@@ -1,11 +1,16 @@
 package rules
 
 import (
+	"context"
+	"fmt"
+	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"cligate/internal/sim/rig"
+	"cligate/internal/web/client"
 )
 
 // The daemon dies when the words are stored and nobody has offered them to the
@@ -123,4 +128,59 @@ func TestPressThatComesTooLateIsAnsweredByItsRefusal(t *testing.T) {
 	if now := u.Shown(); len(now) != before {
 		t.Errorf("the chat is told, too:\n%s", u.Text())
 	}
+}
+
+// A terminal shows no buttons: it names what to type.
+func TestATerminalNamesWhatToTypeAboutAnInterruptedTurn(t *testing.T) {
+	t.Parallel()
+	u := house(t, rig.Options{NoTelegram: true})
+	u.remember("plum")
+	u.Say("hang")
+	u.runs()
+	u.r.Kill()
+	u.r.Start()
+	u.Await(start("error.daemon_died", ""))
+	out := &screen{}
+	in, keys := io.Pipe()
+	ctx, leave := context.WithCancel(t.Context())
+	c, err := client.Dial(ctx, u.r.Socket(), "en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan error, 1)
+	go func() { over <- c.Chat(ctx, in, out, client.Options{Chat: "room", TTY: true, Width: 80}) }() // ends with leave
+	defer func() {
+		leave()
+		_ = keys.Close()
+		<-over
+		c.Close()
+	}()
+	n := 2 // the turn that was interrupted
+	for _, want := range []string{fmt.Sprintf("/continue %d (", n), fmt.Sprintf("/retry %d (", n), fmt.Sprintf("/drop %d (", n)} {
+		u.r.Until("the terminal shows "+want, func() bool { return strings.Contains(out.text(), want) })
+	}
+	u.r.Until("the terminal is ready", func() bool { return strings.Contains(out.text(), "> ") })
+	if _, err := io.WriteString(keys, fmt.Sprintf("/drop %d\n", n)); err != nil {
+		t.Fatal(err)
+	}
+	u.r.Until("the terminal shows what became of it", func() bool { return strings.Contains(out.text(), text("command.dropped")) })
+	u.recall("plum")
+}
+
+// screen is what a terminal has shown.
+type screen struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all.Write(p)
+}
+
+func (s *screen) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all.String()
 }

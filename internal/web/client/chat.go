@@ -85,13 +85,14 @@ func readLines(ctx context.Context, in io.Reader) <-chan string {
 
 // talk is one terminal chat. One goroutine owns it.
 type talk struct {
-	o      Options
-	s      screen
-	desk   desk
-	asks   requests
-	events <-chan api.Event
-	state  <-chan bool
-	lines  <-chan string // nil when the input has ended
+	o       Options
+	s       screen
+	desk    desk
+	asks    requests
+	offered api.Message // the newest message with buttons that is no request
+	events  <-chan api.Event
+	state   <-chan bool
+	lines   <-chan string // nil when the input has ended
 
 	ready   bool            // the history is read: what comes now is news
 	seen    map[string]bool // messages that were written
@@ -228,8 +229,14 @@ func (t *talk) message(m api.Message) {
 		return
 	case isAsk && (t.ready || len(flat(m)) > 0):
 		t.asks.put(m)
+	case !t.ready && t.o.TTY && pending(m): // a person can still choose
+		t.s.message(m)
+		return
 	case !t.ready || old:
 		return
+	}
+	if !isAsk && len(flat(m)) > 0 {
+		t.offered = m
 	}
 	t.desk.heard = true
 	t.s.message(m)
@@ -266,6 +273,9 @@ func (t *talk) line(ctx context.Context, line string) error {
 		if len(flat(m)) == 0 { // it asks for words: these are they
 			t.asks.drop(m.ID)
 		}
+	}
+	if b, ok := numbered(t.offered, line); ok {
+		return t.press(ctx, t.offered.ID, b)
 	}
 	return t.undelivered(ctx, t.desk.post(ctx, line))
 }

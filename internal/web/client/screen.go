@@ -84,15 +84,9 @@ func (s *screen) message(m api.Message) {
 		text = strings.TrimSpace(text + "\n" + i18n.T(s.lang, "web.cli_file", "name", m.File.Name, "size", m.File.Size))
 	}
 	s.say(text)
-	bs := flat(m)
-	if len(bs) == 0 {
-		return
+	if line := offers(m); line != "" {
+		s.say("  " + line)
 	}
-	labels := make([]string, len(bs))
-	for i, b := range bs {
-		labels[i] = fmt.Sprintf("%d) %s", i+1, b.Label)
-	}
-	s.say("  " + strings.Join(labels, "   "))
 }
 
 // flat are a message's buttons in reading order.
