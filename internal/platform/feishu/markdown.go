@@ -61,7 +61,7 @@ func tight(above, b render.Block) bool {
 	case render.List: // one that begins with another number is no list behind a line of text
 		first := b.Kids[0]
 		number := strings.TrimRight(first.Marker.Number, ".)")
-		return (number == "" || number == "1") && len(first.Kids) > 0 && !beneath(first)
+		return (number == "" || number == "1") && !beneath(first)
 	case render.Paragraph, render.Heading, render.Quote, render.Item, render.Table, render.Rule:
 	}
 	return false
@@ -186,7 +186,7 @@ func mark(it render.Block, number string) string {
 // be something else behind it.
 func beneath(it render.Block) bool {
 	if len(it.Kids) == 0 {
-		return true
+		return false
 	}
 	switch it.Kids[0].Kind {
 	case render.CodeBlock, render.List, render.Table, render.Rule, render.Item:
@@ -202,15 +202,18 @@ const indent = 4
 // item writes an item; what follows its first line is indented.
 func (w *writer) item(it render.Block, mark string) []string {
 	lines := w.blocks(it.Kids, false)
-	if mark == "" {
+	switch {
+	case mark == "":
 		return lines
+	case len(lines) == 0: // readers differ over what may follow an empty one
+		return []string{mark + "\u00a0"}
 	}
 	deep := indent
 	if n := strings.IndexByte(mark, ' ') + 1; n > deep {
 		deep = n
 	}
 	var out []string
-	if len(lines) == 0 || beneath(it) {
+	if beneath(it) {
 		out = append(out, strings.TrimRight(mark, " "))
 	} else {
 		out, lines = append(out, mark+lines[0]), lines[1:]

@@ -64,38 +64,23 @@ func checkParts(t *testing.T, r chat.Reply, parts []chat.Part) {
 	}
 }
 
-// held is everything that a service holds of an answer, and what must not be
-// there whatever the answer is.
+// held is everything that a service holds of an answer; what must be in no
+// answer is an error.
 func held(t *testing.T, ms []sim.Seen) corpus.Held {
 	t.Helper()
-	var h corpus.Held
-	for i, m := range ms {
-		if m.File != "" && h.File == nil {
-			h.Name, h.File = m.File, m.Body
-		}
-		if who := m.Called(); len(who) > 0 {
-			t.Errorf("calls %q", who)
-		}
+	h, odd := sim.Hold(ms)
+	if len(odd) > 0 {
+		t.Errorf("made of words: %q", odd)
+	}
+	for _, m := range ms {
 		tables := 0
 		for _, md := range m.Components() {
-			r := sim.Read(md)
-			tables += r.Tables
-			h.Words += r.Words + "\n"
-			for _, l := range r.Code {
-				h.Code = append(h.Code, corpus.Line{Text: l})
-			}
-			if len(r.Tags) > 0 || len(r.Emoji) > 0 {
-				t.Errorf("made of words: %q, %q\n%s", r.Tags, r.Emoji, md)
-			}
+			tables += sim.Read(md).Tables
 		}
 		if tables > maxTables {
 			t.Errorf("%d tables in a card", tables)
 		}
-		if i == 0 {
-			h.First = h.Words
-		}
 	}
-	h.Words = strings.ReplaceAll(h.Words, zeroWidth, "")
 	return h
 }
 

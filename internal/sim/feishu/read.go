@@ -15,6 +15,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	corpus "cligate/internal/sim/answers"
 )
 
 // Reading is what a person reads of the Markdown of a card. Cards of schema 2.0
@@ -199,6 +201,31 @@ func (v Seen) Components() []string {
 		out = append(out, postText(root))
 	}
 	return out
+}
+
+// Hold is what messages hold of an answer, characters without width left out,
+// and what must be in no answer: tags, emoji, people who are called.
+func Hold(ms []Seen) (h corpus.Held, odd []string) {
+	for _, m := range ms {
+		if m.File != "" && h.File == nil {
+			h.Name, h.File = m.File, m.Body
+		}
+		for _, id := range m.Called() {
+			odd = append(odd, "calls "+id)
+		}
+		for _, md := range m.Components() {
+			r := Read(md)
+			h.Words += strings.ReplaceAll(r.Words, "\u200b", "") + "\n"
+			for _, l := range r.Code {
+				h.Code = append(h.Code, corpus.Line{Text: strings.ReplaceAll(l, "\u200b", "")})
+			}
+			odd = append(append(odd, r.Tags...), r.Emoji...)
+		}
+		if h.First == "" {
+			h.First = h.Words
+		}
+	}
+	return h, odd
 }
 
 // Called are the people whom a message calls, "all" among them. That the service
