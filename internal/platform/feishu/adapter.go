@@ -179,6 +179,7 @@ func (a *Adapter) intake(in platform.Inbound) handler {
 			return nil, nil
 		default:
 			a.complete(ctx, &t)
+			t.before = d.meet(t.msg)
 			b.Messages = append(t.before, t.msg)
 		}
 		acks, err := in.Receive(ctx, b)

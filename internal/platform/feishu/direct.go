@@ -13,7 +13,12 @@ const personID = "ou_"
 // that person before, under their own id, belongs there.
 func (d decoder) meet(m chat.Message) []chat.Message {
 	id := m.Sender.ID
-	if !m.Place.Direct || id == "" || m.Sender.Bot || m.Place.Chat == id || m.Kind != chat.KindText && m.Kind != chat.KindJoined {
+	if !m.Place.Direct || id == "" || m.Sender.Bot || m.Place.Chat == id {
+		return nil
+	}
+	switch m.Kind {
+	case chat.KindText, chat.KindClick, chat.KindJoined:
+	default:
 		return nil
 	}
 	if known, _ := d.mind.directs.get(id); known == m.Place.Chat {

@@ -82,9 +82,6 @@ func (d decoder) take(payload []byte) (t taken, err error) {
 		}
 		t.msg, t.ok = d.about(e, p)
 	}
-	if t.ok {
-		t.before = d.meet(t.msg)
-	}
 	if t.ok && t.msg.Pairing == "" {
 		t.msg.Raw = payload
 	}

@@ -167,7 +167,7 @@ func TestAFormComesBackAsItWasFilledIn(t *testing.T) {
 	if seen := s.Shown(direct)[0]; seen.Text != "Answered by Anna" || len(seen.Buttons) != 0 {
 		t.Errorf("%+v", seen)
 	}
-	m := d.all()[0]
+	m := d.all()[len(d.all())-1]
 	want := map[string][]string{"q0": {"0"}, "q1": {"1"}, "w0": {"两行\n第二行"}, "w2": {}}
 	if m.Kind != chat.KindClick || m.Data != "ask:7:form" || fmt.Sprint(m.Form) != fmt.Sprint(want) || m.Sender.Name != "Anna" || !m.Place.Direct {
 		t.Errorf("%+v", m)
@@ -266,18 +266,22 @@ func TestTheMenuReachesSomebodyWhoseChatIsNotKnown(t *testing.T) {
 	if m.Kind != chat.KindText || m.Text != "/status" || m.Place.Chat != ben || !m.Place.Direct || m.Sender.Name != "Ben" {
 		t.Fatalf("%+v", m)
 	}
-	o := row("answer", chat.Part{Text: "idle"})
+	o := row("answer", asked(nil, []chat.Button{{Label: "Stop", Data: "stop:1"}}))
 	o.Place = m.Place
-	_, err := a.Send(t.Context(), o)
+	ref, err := a.Send(t.Context(), o)
 	must(t, err)
+	if click := s.Press(appID, ref.ID, ben, map[string]any{"data": "stop:1"}, nil); click.Code != 0 {
+		t.Errorf("%+v", click)
+	}
 	at, id := s.Enter(appID, ben) // the chat that the answer made
-	if got := texts(s, at); !slices.Equal(got, []string{"idle"}) {
+	if got := texts(s, at); !slices.Equal(got, []string{"Please say:"}) {
 		t.Errorf("%q", got)
 	}
 	if !s.Wait(patience, func() bool { return delivery(s, id).Acked }) {
 		t.Fatal("not acknowledged")
 	}
-	if got := d.all(); len(got) != 3 || got[1].Kind != chat.KindMoved || got[1].Place.Chat != ben || got[1].Moved.Chat != at || got[2].Kind != chat.KindJoined {
+	if got := d.all(); len(got) != 4 || got[1].Kind != chat.KindMoved || got[1].Place.Chat != ben || got[1].Moved.Chat != at ||
+		got[2].Kind != chat.KindClick || got[2].Place.Chat != at || got[3].Kind != chat.KindJoined {
 		t.Errorf("%+v", got[1:])
 	}
 	s.Wait(patience, func() bool { return delivery(s, s.Choose(appID, ben, "/new")).Acked })

@@ -7,6 +7,7 @@ package platformtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -50,6 +51,7 @@ func Run(t *testing.T, open func(t *testing.T) House) {
 		{"a reply of nothing gives no message", rendersNothing},
 		{"buttons are on the last part, the answered message on the first", placesControls},
 		{"a sent message is seen and has an id", sends},
+		{"a form is sent, or buttons stand for it", asks},
 		{"an edit changes the message in place", edits},
 		{"an edit of a missing message is told as gone", editsMissing},
 		{"removing twice is no failure of another kind", removes},
@@ -137,6 +139,31 @@ func sends(t *testing.T, h House) {
 		t.Errorf("two messages have the id %s", a.ID)
 	}
 	wantTexts(t, h, "first", "second")
+}
+
+func asks(t *testing.T, h House) {
+	if !h.Adapter.Traits().Buttons {
+		return
+	}
+	one := chat.Button{Label: "Red", Data: "ask:1:0:0"}
+	for n, whole := range []bool{false, true} {
+		f := &chat.Form{
+			Fields: []chat.Field{{Name: "q0", Options: []string{"Red", "Blue"}}, {Name: "w0", Hint: "Or in words"}},
+			Send:   []chat.Button{{Label: "Send", Data: "ask:1:form"}}, Whole: whole,
+		}
+		ps := h.Adapter.Render(chat.Reply{Kind: chat.ReplyAsk, Markdown: "Which color?", Buttons: [][]chat.Button{{one}}, Form: f})
+		if len(ps) != 1 || len(ps[0].Buttons) == 0 {
+			t.Fatalf("rendered as %+v", ps) // whoever refuses the form is given the buttons
+		}
+		if p := ps[0].Form; p != nil && (len(p.Send) != 1 || p.Send[0].Data != "ask:1:form" || len(p.Fields) != 2) {
+			t.Errorf("the form became %+v", p)
+		}
+		ref, err := h.send(t.Context(), chat.Out{ID: int64(n + 1), Key: fmt.Sprint("k/", n), Place: h.Place, Class: chat.OutAsk, Op: chat.OpPost, Part: ps[0]})
+		if err != nil || ref.Zero() {
+			t.Fatalf("sent: %+v, %v", ref, err)
+		}
+	}
+	wantTexts(t, h, "Which color?", "Which color?")
 }
 
 func change(h House, op chat.Op, target chat.Ref, text string) error {

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ func ownerName(n int64) string { return fmt.Sprintf("Owner %d", n) }
 // larkHouse starts a daemon on Feishu and returns its owner in the direct chat.
 func larkHouse(t *testing.T, o rig.Options) user {
 	t.Helper()
-	o.NoTelegram, o.Feishu = true, rig.Socket
+	o.NoTelegram, o.Feishu = true, cmp.Or(o.Feishu, rig.Socket)
 	r := rig.New(t, o)
 	r.Start()
 	return user{r.FeishuChat(rig.Owner), t, r}
@@ -89,7 +90,17 @@ func (u user) now(id string) feishu.Seen {
 
 func TestAPressIsAnsweredWithTheCardItLeadsTo(t *testing.T) {
 	t.Parallel()
-	u := larkHouse(t, rig.Options{})
+	for _, way := range []rig.Way{rig.Socket, rig.Hook} {
+		t.Run(string(way), func(t *testing.T) {
+			t.Parallel()
+			answersPresses(larkHouse(t, rig.Options{Feishu: way}))
+		})
+	}
+}
+
+func answersPresses(u user) {
+	t := u.t
+	t.Helper()
 	u.Say("run echo decided")
 	m := u.card("an approval", labelled(text("turn.allow")))
 	c := u.pressOn(m, rig.Person(rig.Owner), text("turn.allow"))
@@ -374,4 +385,30 @@ func TestAButtonInAThreadBelongsThereAfterARestart(t *testing.T) {
 		t.Errorf("%d places", n)
 	}
 	boss.sound()
+}
+
+func TestAGroupThatTheBotIsTakenIntoIsWelcomedOnceAndOneThatItLeftGetsNothing(t *testing.T) {
+	t.Parallel()
+	boss := larkHouse(t, rig.Options{}).team()
+	f, me := boss.r.Feishu, rig.Person(rig.Owner)
+	hello := strings.Split(text("router.welcome"), "!")[0]
+	f.Invite(rig.App, boss.Chat, me)
+	boss.Await(hello)
+	boss.Say("run echo decided")
+	m := boss.card("an approval", labelled(text("turn.allow")))
+	f.Expel(rig.App, boss.Chat, me)
+	boss.r.Until("it knows", func() bool { return boss.r.Count("SELECT count(*) FROM place WHERE parked = 1") == 1 })
+	if c := boss.pressOn(m, me, text("turn.allow")); c.Code != 0 { // a client can still show the card
+		t.Errorf("%+v", c)
+	}
+	boss.r.Until("the turn is over", func() bool { return boss.r.Count("SELECT count(*) FROM turn WHERE state = 'succeeded'") == 1 })
+	if strings.Contains(boss.Text(), "ran: decided") {
+		t.Error("it writes where it is no more")
+	}
+	f.Invite(rig.App, boss.Chat, me)
+	boss.Await("ran: decided")
+	if n := strings.Count(boss.Text(), hello); n != 1 {
+		t.Errorf("welcomed %d times", n)
+	}
+	boss.sound("out of the chat")
 }
