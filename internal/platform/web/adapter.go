@@ -105,12 +105,28 @@ func (a *Adapter) Traits() platform.Traits {
 type format struct {
 	Kind   chat.ReplyKind `json:"kind"`
 	Footer string         `json:"footer,omitempty"`
+	Panels []api.Panel    `json:"panels,omitempty"`
+}
+
+// panelLines bounds what is kept of a panel: a live message is sent whole each
+// time it changes.
+const panelLines = 200
+
+// panels are the newest lines of what a reader may look into.
+func panels(ps []chat.Panel) []api.Panel {
+	var out []api.Panel
+	for _, p := range ps {
+		if n := len(p.Lines); n > 0 {
+			out = append(out, api.Panel{Title: p.Title, Lines: p.Lines[max(n-panelLines, 0):]})
+		}
+	}
+	return out
 }
 
 // Render implements platform.Adapter. A page has no size limit, so a reply is
 // one part. The Markdown is kept as it is and made safe HTML when it is shown.
 func (a *Adapter) Render(r chat.Reply) []chat.Part {
-	f, err := json.Marshal(format{Kind: r.Kind, Footer: r.Footer})
+	f, err := json.Marshal(format{Kind: r.Kind, Footer: r.Footer, Panels: panels(r.Details)})
 	if err != nil { // plain strings; cannot happen
 		f = nil
 	}

@@ -111,6 +111,25 @@ func TestALiveMessageKeepsItsNewestFormAcrossAReload(t *testing.T) {
 	}
 }
 
+func TestWhatAReaderMayLookIntoIsAPanel(t *testing.T) {
+	t.Parallel()
+	h := open(t)
+	h.say(key(1), "work")
+	edit := h.progress(1, "working")
+	live := chat.Reply{Kind: chat.ReplyProgress, Markdown: "working", Details: []chat.Panel{{Title: "Empty"}, {Title: "Tools"}}}
+	for i := range panelLines + 50 {
+		live.Details[1].Lines = append(live.Details[1].Lines, fmt.Sprint("step ", i))
+	}
+	h.send(chat.Out{Place: place(room), Turn: 1, Class: chat.OutProgress, Op: chat.OpEdit, Target: chat.Ref{ID: "live/1", Chat: room}, Part: h.a.Render(live)[0]})
+	m := h.lines().Lines[1] // after a reload
+	if len(m.Panels) != 1 || m.Panels[0].Title != "Tools" || len(m.Panels[0].Lines) != panelLines || m.Panels[0].Lines[panelLines-1] != fmt.Sprint("step ", panelLines+49) {
+		t.Errorf("panels %+v", m.Panels)
+	}
+	if edit(chat.OpFinish, "2 steps"); len(h.lines().Lines[1].Panels) != 0 {
+		t.Error("what is over has panels")
+	}
+}
+
 func TestALiveMessageOfAnEarlierDaemonIsGone(t *testing.T) {
 	t.Parallel()
 	h := open(t)

@@ -22,7 +22,7 @@ func message(p chat.Part) api.Message {
 		_ = json.Unmarshal(p.Format, &f) // a degraded part has no format of ours: plain text
 	}
 	m := api.Message{
-		Kind: string(f.Kind), Text: p.Text, Footer: f.Footer, Buttons: p.Buttons,
+		Kind: string(f.Kind), Text: p.Text, Footer: f.Footer, Panels: f.Panels, Buttons: p.Buttons,
 		Silent: p.Silent, HTML: render.HTML(render.Parse(p.Text)),
 	}
 	if !p.ReplyTo.Zero() {

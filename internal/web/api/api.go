@@ -48,12 +48,19 @@ type Message struct {
 	Text    string          `json:"text"`           // Markdown of ours, plain text of a person
 	HTML    string          `json:"html,omitempty"` // Text made safe to show
 	Footer  string          `json:"footer,omitempty"`
+	Panels  []Panel         `json:"panels,omitempty"` // below the text, folded
 	Buttons [][]chat.Button `json:"buttons,omitempty"`
 	ReplyTo string          `json:"reply_to,omitempty"`
 	File    *File           `json:"file,omitempty"`
 	Silent  bool            `json:"silent,omitempty"`
 	Emoji   string          `json:"emoji,omitempty"` // how far a person's message got
 	At      time.Time       `json:"at"`
+}
+
+// Panel is what a reader may look into: thinking, a log.
+type Panel struct {
+	Title string   `json:"title"`
+	Lines []string `json:"lines"` // plain text, the newest last
 }
 
 // File is an attachment of ours.

@@ -102,6 +102,8 @@ func (d *daemon) answer(p chat.Place, m chat.Message) {
 		d.final(p, rich)
 	case strings.HasPrefix(m.Text, "evil"):
 		d.final(p, evil)
+	case strings.HasPrefix(m.Text, "look into"):
+		d.looked(p)
 	case strings.HasPrefix(m.Text, "silent"):
 		_ = d.chat.Signal(context.Background(), p, m.Ref, chat.Signal{Kind: chat.SignalReact, Emoji: "😴"})
 	default:
@@ -122,6 +124,24 @@ func (d *daemon) streamed(p chat.Place) {
 	}
 	d.final(p, text)
 	d.edit(p, ref, chat.OpFinish, chat.Reply{Kind: chat.ReplyProgress, Markdown: "done in 1 s"})
+}
+
+// looked is a live message with panels, which grows while somebody looks into
+// them.
+func (d *daemon) looked(p chat.Place) {
+	r := chat.Reply{Kind: chat.ReplyProgress, Markdown: "at work", Details: []chat.Panel{
+		{Title: "Thinking", Lines: []string{"<script>window.pwned=6</script>", "first thought"}}, {Title: "Tools", Lines: []string{"ls -l"}},
+	}}
+	ref := d.say(p, chat.OutProgress, r)
+	pace := time.NewTicker(150 * time.Millisecond)
+	defer pace.Stop()
+	for i := range 40 {
+		<-pace.C
+		r.Details[0].Lines = append(r.Details[0].Lines, fmt.Sprintf("thought %d", i))
+		d.edit(p, ref, chat.OpEdit, r)
+	}
+	d.final(p, "looked")
+	d.edit(p, ref, chat.OpFinish, chat.Reply{Kind: chat.ReplyProgress, Markdown: "done in 6 s"})
 }
 
 func (d *daemon) final(p chat.Place, md string) {

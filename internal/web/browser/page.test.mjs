@@ -88,6 +88,28 @@ test('an answer streams into one message that the final replaces', async () => {
   await page.context().close();
 });
 
+test('panels are folded, and stay as the reader left them while they grow', async () => {
+  const page = await visit();
+  await fresh(page);
+  await say(page, 'look into it');
+  const live = messages(page, '.progress');
+  const thinking = live.locator('details.panel').filter({ hasText: 'Thinking' });
+  const tools = live.locator('details.panel').filter({ hasText: 'Tools' });
+  await thinking.locator('summary').waitFor();
+  assert.equal(await thinking.locator('pre').isVisible(), false, 'unfolded by itself');
+  await thinking.locator('summary').click();
+  await thinking.getByText('<script>window.pwned=6</script>').waitFor();
+  await shot(page, 'panels');
+  await thinking.getByText('thought 12').waitFor();
+  assert.equal(await thinking.evaluate((e) => e.open), true, 'folded while it grew');
+  assert.equal(await tools.evaluate((e) => e.open), false, 'another one was unfolded');
+  await live.getByText('done in 6 s').waitFor();
+  assert.equal(await live.locator('details').count(), 0);
+  assert.equal(await page.evaluate(() => window.pwned), undefined);
+  clean(page);
+  await page.context().close();
+});
+
 test('a request is approved by its button, in every browser', async () => {
   const page = await visit();
   await fresh(page);

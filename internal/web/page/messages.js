@@ -27,6 +27,7 @@ export class Messages {
     if (known) {
       const merged = { ...known.message, state: undefined, reason: undefined, ...message };
       if (!('buttons' in message)) delete merged.buttons;
+      if (!('panels' in message)) delete merged.panels;
       if (!('footer' in message)) delete merged.footer;
       if (!message.emoji && known.message.emoji) merged.emoji = known.message.emoji;
       known.message = merged;
@@ -75,6 +76,7 @@ export class Messages {
     if (m.state === 'failed') element.classList.add('failed');
     element.setAttribute('aria-label', m.mine ? (m.from || t('you')) : t('agent'));
     const parts = [body(m)];
+    for (const p of m.panels || []) parts.push(panel(p, element));
     if (m.footer) parts.push(note(m.footer));
     if (m.file) parts.push(file(m.file));
     if (m.buttons?.length) parts.push(buttons(m));
@@ -83,12 +85,14 @@ export class Messages {
   }
 }
 
-// keepFocus lets a keyboard user stay on a button while the message around it
-// changes.
+// keepFocus lets a keyboard user stay on a button, or a panel, while the message
+// around it changes.
 function keepFocus(element, change) {
-  const at = element.contains(document.activeElement) ? document.activeElement.dataset.data : undefined;
+  const at = element.contains(document.activeElement) ? document.activeElement : undefined;
+  const data = at?.dataset.data, title = at?.parentElement?.dataset.title;
   change();
-  if (at) [...element.querySelectorAll('button[data-data]')].find((b) => b.dataset.data === at)?.focus();
+  if (data) [...element.querySelectorAll('button[data-data]')].find((b) => b.dataset.data === data)?.focus();
+  else if (title) [...element.querySelectorAll('details.panel')].find((d) => d.dataset.title === title)?.firstElementChild.focus();
 }
 
 function body(m) {
@@ -96,6 +100,23 @@ function body(m) {
   e.className = 'body';
   if (m.mine || !m.html) e.textContent = m.text;
   else e.append(parse(m.html));
+  return e;
+}
+
+// panel is what a reader may look into. One that was opened stays open while
+// the message around it changes, and shows its newest line.
+function panel(p, before) {
+  const e = document.createElement('details');
+  e.className = 'panel';
+  e.dataset.title = p.title;
+  e.open = [...before.querySelectorAll('details.panel')].some((d) => d.open && d.dataset.title === p.title);
+  const title = document.createElement('summary');
+  title.textContent = p.title;
+  const lines = document.createElement('pre');
+  lines.textContent = p.lines.join('\n');
+  e.append(title, lines);
+  requestAnimationFrame(() => { lines.scrollTop = lines.scrollHeight; });
+  e.addEventListener('toggle', () => { lines.scrollTop = lines.scrollHeight; });
   return e;
 }
 
