@@ -11,7 +11,7 @@ import (
 
 	"cligate/internal/chat"
 	"cligate/internal/config"
-	"cligate/internal/platform/telegram"
+	"cligate/internal/platform"
 	"cligate/internal/store"
 	"cligate/internal/web/api"
 	"cligate/internal/worker/proc"
@@ -88,20 +88,22 @@ func CheckOffline(ctx context.Context, cfg config.Config) []api.Check {
 	if err != nil {
 		return append(out, api.Check{Name: "platforms", Detail: err.Error()})
 	}
-	return append(out, inspect(ctx, bots, func(string) telegram.Inquiry { return telegram.Inquiry{Alone: true} })...)
+	return append(out, inspect(ctx, bots, func(string) platform.Inquiry {
+		return platform.Inquiry{Alone: true, All: room(cfg).Listen == chat.ListenAll}
+	})...)
 }
 
 // inspectLimit is the time for all questions about the bots.
 const inspectLimit = 25 * time.Second
 
-// inspect asks Telegram about every bot there, all at the same time.
-func inspect(ctx context.Context, bots []bot, ask func(account string) telegram.Inquiry) []api.Check {
+// inspect asks the services about every account there, all at the same time.
+func inspect(ctx context.Context, bots []bot, ask func(account string) platform.Inquiry) []api.Check {
 	ctx, cancel := context.WithTimeout(ctx, inspectLimit)
 	defer cancel()
-	found := make([][]telegram.Finding, len(bots))
+	found := make([][]platform.Finding, len(bots))
 	var wg sync.WaitGroup
 	for n, b := range bots {
-		if t, ok := b.adapter.(*telegram.Adapter); ok {
+		if t, ok := b.adapter.(platform.Inspector); ok {
 			q := ask(b.account)
 			wg.Go(func() { found[n] = t.Inspect(ctx, q) })
 		}
@@ -121,8 +123,8 @@ func inspect(ctx context.Context, bots []bot, ask func(account string) telegram.
 }
 
 // known is what a running daemon knows of an account's groups.
-func (a *App) known(ctx context.Context, account string) telegram.Inquiry {
-	var q telegram.Inquiry
+func (a *App) known(ctx context.Context, account string) platform.Inquiry {
+	q := platform.Inquiry{All: room(a.cfg).Listen == chat.ListenAll}
 	gs, err := a.db.People().Groups(ctx, account, groupsShown)
 	if err != nil {
 		a.log.WarnContext(ctx, "groups not known", "account", account, "err", err)
@@ -132,7 +134,7 @@ func (a *App) known(ctx context.Context, account string) telegram.Inquiry {
 		if err != nil {
 			a.log.WarnContext(ctx, "group not known", "account", account, "err", err)
 		}
-		q.Groups = append(q.Groups, telegram.KnownGroup{Chat: g.Chat, Title: g.Title, All: set.Or(room(a.cfg)).Listen == chat.ListenAll})
+		q.Groups = append(q.Groups, platform.KnownGroup{Chat: g.Chat, Title: g.Title, All: set.Or(room(a.cfg)).Listen == chat.ListenAll})
 	}
 	return q
 }

@@ -202,7 +202,7 @@ func openBots(cfg config.Config, n botNeeds, log *slog.Logger) ([]bot, error) {
 		apps = append([]config.NamedFeishu{{Name: "feishu", Feishu: cfg.Feishu}}, apps...)
 	}
 	for _, f := range apps {
-		b, err := openFeishu(f, cfg.Language, n, log)
+		b, err := openFeishu(f, cfg, n, log)
 		if err != nil {
 			return nil, err
 		}
@@ -211,11 +211,11 @@ func openBots(cfg config.Config, n botNeeds, log *slog.Logger) ([]bot, error) {
 	return out, nil
 }
 
-func openFeishu(c config.NamedFeishu, lang string, n botNeeds, log *slog.Logger) (bot, error) {
+func openFeishu(c config.NamedFeishu, cfg config.Config, n botNeeds, log *slog.Logger) (bot, error) {
 	a, err := feishu.Open(feishu.Config{
 		Account: c.Name, AppID: c.AppID, AppSecret: c.AppSecret, BaseURL: c.BaseURL, Mode: feishu.Mode(c.Mode), Proxy: c.Proxy,
 		WebhookAddr: c.WebhookAddr, WebhookPath: c.WebhookPath, EncryptKey: c.EncryptKey, VerificationToken: c.VerificationToken,
-		Lang: lang, Alarm: func(detail string, speaks bool) { n.alarm(c.Name, detail, speaks) },
+		Lang: cfg.Language, Alarm: func(detail string, speaks bool) { n.alarm(c.Name, detail, speaks) }, ListenAll: room(cfg).Listen == chat.ListenAll,
 	}, n.spool, log)
 	if err != nil {
 		return bot{}, fmt.Errorf("app %s: %w", c.Name, err)

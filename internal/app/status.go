@@ -7,7 +7,6 @@ import (
 
 	"cligate/internal/chat"
 	"cligate/internal/platform"
-	"cligate/internal/platform/telegram"
 	"cligate/internal/web/api"
 )
 
@@ -81,7 +80,7 @@ func (a *App) Doctor(ctx context.Context) (api.Report, error) {
 			add(b.account+" connection", x.Connected, x.Detail+"; "+admits(b, gs))
 		}
 	}
-	r.Checks = append(r.Checks, inspect(ctx, a.bots, func(account string) telegram.Inquiry { return a.known(ctx, account) })...)
+	r.Checks = append(r.Checks, inspect(ctx, a.bots, func(account string) platform.Inquiry { return a.known(ctx, account) })...)
 	return r, nil
 }
 

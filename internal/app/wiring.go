@@ -44,7 +44,7 @@ func service(adapters map[string]platform.Adapter) func(account string) command.
 			return command.Service{}
 		}
 		t := a.Traits()
-		return command.Service{Topics: t.Topics, Overhears: t.Overhears}
+		return command.Service{Topics: t.Topics, Overhears: t.Overhears, Unheard: t.Unheard}
 	}
 }
 

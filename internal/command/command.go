@@ -70,8 +70,9 @@ func (c Call) text(key string, args ...any) string {
 
 // Service is what a chat service can do.
 type Service struct {
-	Topics    bool // it has topics, where the chat has them
-	Overhears bool // it is given messages of groups that do not concern the bot
+	Topics    bool   // it has topics, where the chat has them
+	Unheard   string // text of the catalogue that says what to do where it does not overhear
+	Overhears bool   // it is given messages of groups that do not concern the bot
 }
 
 // TopicOrder is a topic that is to be made.

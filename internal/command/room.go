@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"cligate/internal/chat"
+	"cligate/internal/i18n"
 )
 
 // roomChoice is a setting of a whole chat that an operator chooses from a list.
@@ -34,10 +35,11 @@ func listening() roomChoice {
 		get: func(r chat.Room) string { return string(r.Listen) },
 		set: func(r chat.Room, v string) chat.Room { r.Listen = chat.Listen(v); return r },
 		remark: func(s *Set, c Call, v string) string {
-			if chat.Listen(v) == chat.ListenAll && !s.service(c).Overhears {
-				return c.text("listen_privacy")
+			at := s.service(c)
+			if chat.Listen(v) != chat.ListenAll || at.Overhears || at.Unheard == "" {
+				return ""
 			}
-			return ""
+			return i18n.T(c.Lang, at.Unheard)
 		},
 	}
 }

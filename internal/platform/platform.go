@@ -84,6 +84,9 @@ type Traits struct {
 	// Overhears says that the bot is given messages of groups that do not
 	// concern it.
 	Overhears bool
+	// Unheard is the text of the catalogue that says, where it is not, what to do
+	// about it.
+	Unheard string
 	// Finishes says that a turn's live message grows at its end only, and becomes
 	// its last word; elsewhere the last word is a message of its own.
 	Finishes bool

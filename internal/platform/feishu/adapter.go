@@ -47,6 +47,10 @@ type Adapter struct {
 	get  *fetcher
 	mind *mind
 	form form
+	echo *echo
+
+	grants grants
+	seen   kinds
 
 	busy    sync.WaitGroup // names that are asked for
 	looking atomic.Int32   // the doctor is asking
@@ -71,7 +75,8 @@ func Open(cfg Config, files platform.Files, log *slog.Logger) (*Adapter, error) 
 		a.hook = newHook(cfg, log, a.link)
 	}
 	a.out = newCourier(a.rest, uploads{rest: a.rest, files: files}, log)
-	a.sign = &signaller{rest: a.rest}
+	a.echo = newEcho(time.Now)
+	a.sign = &signaller{rest: a.rest, echo: a.echo}
 	a.get = &fetcher{rest: a.rest, mind: a.mind, app: cfg.AppID, me: a.bot}
 	return a, nil
 }
@@ -84,13 +89,14 @@ func (a *Adapter) Run(ctx context.Context, in platform.Inbound) error {
 	}
 	defer a.rest.client.CloseIdleConnections()
 	defer a.busy.Wait()
+	a.busy.Go(func() { a.review(ctx) })
 	h := a.intake(in)
 	if a.hook != nil {
 		a.hook.run(ctx, h)
 		return nil
 	}
 	k := newSocket(a.cfg, a.log, a.link, h)
-	k.reach = a.reaches
+	k.reach, k.lost = a.reaches, a.echo.away
 	return k.run(ctx)
 }
 
@@ -169,6 +175,7 @@ func (a *Adapter) bot() string {
 func (a *Adapter) intake(in platform.Inbound) handler {
 	d := decoder{account: a.cfg.Account, app: a.cfg.AppID, me: a.bot, now: time.Now, mind: a.mind}
 	return func(ctx context.Context, payload []byte) ([]byte, error) {
+		a.overhear(payload)
 		t, err := d.take(payload)
 		b := platform.Batch{Account: a.cfg.Account}
 		switch {
@@ -224,6 +231,7 @@ const (
 // a moment apart arrives together; a change of a live card is two calls at most.
 func (a *Adapter) Traits() platform.Traits {
 	return platform.Traits{
+		Overhears: a.overhears(), Unheard: "feishu.unheard",
 		Edits: true, Buttons: true, React: true, Settles: true, MaxUpload: maxUpload,
 		PerChat:       platform.Rate{Every: 340 * time.Millisecond, Burst: 2},
 		PerGroup:      platform.Rate{Every: 340 * time.Millisecond, Burst: 2},

@@ -39,6 +39,7 @@ type Config struct {
 	WebhookAddr       string // host:port that is listened on; default 127.0.0.1:8767
 	WebhookPath       string // default /feishu
 
+	ListenAll   bool          // groups are to be listened to altogether, which takes a scope
 	CallTimeout time.Duration // one call, without the time for a file; default 30 s
 	PingEvery   time.Duration // the most time between two pings; default 30 s, or what the service says if that is less
 	Silence     time.Duration // a connection that brought no event for so long is renewed; default 30 min

@@ -17,6 +17,7 @@ const (
 	troubleCrowded  = uplink.Trouble("crowded") // too many programs are connected as this app
 	troubleRefused  = uplink.Trouble("refused") // no connection is given, for another reason
 	troubleBotless  = uplink.Trouble("botless") // the app has no bot
+	troubleShared   = uplink.Trouble("shared")  // another program takes some of the events
 	troubleSealed   = uplink.Trouble("sealed")  // posts come, and none can be opened
 )
 

@@ -1,6 +1,7 @@
 package feishu
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/platform"
 	"cligate/internal/platform/uplink"
 	sim "cligate/internal/sim/feishu"
 )
@@ -228,4 +230,54 @@ func TestATokenWithoutASensibleLifeIsUsedForAWhile(t *testing.T) {
 	if err := r.do(t.Context(), call{method: http.MethodGet, path: botInfo}, nil); err != nil || fetched() != 2 {
 		t.Errorf("%v, %d tokens", err, fetched())
 	}
+}
+
+// ledger stores what arrives.
+type ledger struct {
+	mu   sync.Mutex
+	msgs []chat.Message
+}
+
+// Receive implements platform.Inbound.
+func (l *ledger) Receive(_ context.Context, b platform.Batch) ([]chat.Ack, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.msgs = append(l.msgs, b.Messages...)
+	return make([]chat.Ack, len(b.Messages)), nil
+}
+
+// Cursor implements platform.Inbound.
+func (l *ledger) Cursor(context.Context, string) (string, error) { return "", nil }
+
+func (l *ledger) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.msgs)
+}
+
+// run runs an adapter until the test ends.
+func run(t *testing.T, a *Adapter, in platform.Inbound) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = a.Run(ctx, in) }) // an error shows in what the test waits for
+	t.Cleanup(func() { cancel(); wg.Wait() })
+}
+
+// ticker is a clock that tests move.
+type ticker struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *ticker) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *ticker) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
 }

@@ -33,6 +33,7 @@ type rest struct {
 	tokens tokens
 	client *http.Client
 	base   string
+	clock  uplink.Clock
 	limit  time.Duration
 	log    *slog.Logger
 	// missing is told that a call at path was refused for want of a scope, with
@@ -154,6 +155,7 @@ func (r *rest) once(ctx context.Context, c call, token string) ([]byte, error) {
 	if err != nil {
 		return nil, unclear(err, written.Load())
 	}
+	r.clock.Note(resp.Header)
 	return resp.RawBody, r.judge(c.path, resp.StatusCode, resp.Header, resp.RawBody)
 }
 

@@ -19,6 +19,7 @@ var emojis = map[string]string{
 // away; after a restart an old one stays.
 type signaller struct {
 	rest *rest
+	echo *echo
 	ids  recent[string] // reaction by message
 }
 
@@ -39,7 +40,9 @@ func (s *signaller) signal(ctx context.Context, ref chat.Ref, sig chat.Signal) e
 			ID string `json:"reaction_id"`
 		}
 		body := object{"reaction_type": object{"emoji_type": name}}
+		s.echo.made(ref.ID, name)
 		if err := s.rest.do(ctx, call{method: http.MethodPost, path: path, body: body}, &out); err != nil {
+			s.echo.forget(ref.ID, name)
 			return err
 		}
 		s.ids.put(ref.ID, out.ID)

@@ -40,6 +40,8 @@ type socket struct {
 	dial   *websocket.Dialer
 	// reach reports whether calls are answered; nil = nobody knows.
 	reach func(ctx context.Context) bool
+	// lost is told that there is no connection any more; may be nil.
+	lost func()
 
 	retry    time.Duration // first pause before a new connection; doubled up to retryMax
 	retryMax time.Duration
@@ -90,6 +92,9 @@ func (s *socket) run(ctx context.Context) error {
 		err := s.serve(ctx)
 		if ctx.Err() != nil {
 			return nil
+		}
+		if s.lost != nil {
+			s.lost()
 		}
 		if time.Since(began) > s.retryMax {
 			pause, fails = s.retry, 0 // it had worked

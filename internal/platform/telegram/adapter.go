@@ -211,6 +211,7 @@ func (a *Adapter) Traits() platform.Traits {
 		Self:               a.wire.self(),
 		Topics:             true,
 		Overhears:          a.link.overhears(),
+		Unheard:            "telegram.unheard",
 		Rich:               chat.ChoiceOff,
 		ProgressEvery:      1600 * time.Millisecond,
 		ProgressEveryGroup: 6 * time.Second,

@@ -10,51 +10,25 @@ import (
 	"strings"
 	"time"
 
+	"cligate/internal/platform"
 	"cligate/internal/platform/uplink"
 )
 
-// Finding is one thing that Inspect looked at.
-type Finding struct {
-	Name   string // what was looked at; empty = the account as a whole
-	OK     bool
-	Detail string // what is so, or one sentence on what to do; without secrets
-}
-
-// Inquiry says what to look at beyond the bot itself.
-type Inquiry struct {
-	Groups []KnownGroup
-	// Alone says that no daemon of ours receives for this bot now: then whoever
-	// else does is found.
-	Alone bool
-}
-
-// KnownGroup is a group in which the bot was spoken to.
-type KnownGroup struct {
-	Chat  string
-	Title string
-	All   bool // the bot is set to listen to everything there
-}
-
-const (
-	// mostSkew is how wrong this machine's clock may be. Beyond it the ages of
-	// messages and of buttons are judged wrongly.
-	mostSkew = 30 * time.Second
-	// robTime is how long another program gets to show that it polls, too. One
-	// that we push aside comes back within seconds.
-	robTime = 6 * time.Second
-)
+// robTime is how long another program gets to show that it polls, too. One that
+// we push aside comes back within seconds.
+const robTime = 6 * time.Second
 
 // Inspect asks Telegram about everything that can be set for the bot and that
 // keeps it from working as its operator expects. It receives nothing.
-func (a *Adapter) Inspect(ctx context.Context, q Inquiry) []Finding {
+func (a *Adapter) Inspect(ctx context.Context, q platform.Inquiry) []platform.Finding {
 	i := &inspection{Adapter: a}
 	me, err := a.wire.me(ctx)
 	if err != nil {
-		i.bad("", says(a.link.lang, diagnose(err))+" ("+err.Error()+")")
-		return i.found
+		i.Bad("", says(a.link.lang, diagnose(err))+" ("+err.Error()+")")
+		return i.List
 	}
-	i.good("", fmt.Sprintf("@%s is reachable %s", me.Username, a.wire.way()))
-	i.clock()
+	i.Good("", fmt.Sprintf("@%s is reachable %s", me.Username, uplink.Way(a.wire.base, a.wire.proxy)))
+	i.wire.clock.Inspect(&i.Findings, "Telegram")
 	i.settings(me)
 	i.profile(ctx)
 	i.commands(ctx, q.Alone)
@@ -64,58 +38,31 @@ func (a *Adapter) Inspect(ctx context.Context, q Inquiry) []Finding {
 	for _, g := range q.Groups {
 		i.group(ctx, me, g)
 	}
-	return i.found
+	return i.List
 }
 
 // inspection collects findings.
 type inspection struct {
 	*Adapter
-	found []Finding
-}
-
-func (i *inspection) good(name, detail string) {
-	i.found = append(i.found, Finding{name, true, detail})
-}
-func (i *inspection) bad(name, detail string) {
-	i.found = append(i.found, Finding{name, false, detail})
-}
-
-// way says how the server is reached, without what may be secret.
-func (w *wire) way() string {
-	s := "at " + uplink.Host(w.base)
-	if w.proxy != "" {
-		s += " through " + uplink.Host(w.proxy)
-	}
-	return s
-}
-
-func (i *inspection) clock() {
-	skew, known := i.wire.skew()
-	switch {
-	case !known:
-	case skew.Abs() > mostSkew:
-		i.bad("clock", fmt.Sprintf("this machine's clock is %s off; have it set by the network (NTP): the ages of messages are judged by it", skew.Abs().Round(time.Second)))
-	default:
-		i.good("clock", "agrees with Telegram's")
-	}
+	platform.Findings
 }
 
 // settings are those that only BotFather changes.
 func (i *inspection) settings(me user) {
 	if me.Joins {
-		i.good("groups", "it can be added to groups")
+		i.Good("groups", "it can be added to groups")
 	} else {
-		i.good("groups", "it cannot be added to groups; to allow that: BotFather, /setjoingroups, Enable")
+		i.Good("groups", "it cannot be added to groups; to allow that: BotFather, /setjoingroups, Enable")
 	}
 	if me.ReadAll {
-		i.good("privacy", "in groups it sees everything")
+		i.Good("privacy", "in groups it sees everything")
 	} else {
-		i.good("privacy", "privacy mode is on: in groups it sees commands, replies to it and mentions; to let it see everything: BotFather, /setprivacy, Disable, then remove it from the group and add it again (or make it an administrator there)")
+		i.Good("privacy", "privacy mode is on: in groups it sees commands, replies to it and mentions; to let it see everything: BotFather, /setprivacy, Disable, then remove it from the group and add it again (or make it an administrator there)")
 	}
 	if me.Topics {
-		i.good("topics", "private chats have topics: each is a conversation of its own")
+		i.Good("topics", "private chats have topics: each is a conversation of its own")
 	} else {
-		i.good("topics", "private chats have no topics; to have several conversations with it there: the BotFather mini app, the bot's settings, Threaded Mode")
+		i.Good("topics", "private chats have no topics; to have several conversations with it there: the BotFather mini app, the bot's settings, Threaded Mode")
 	}
 }
 
@@ -141,7 +88,7 @@ func (i *inspection) profile(ctx context.Context) {
 	if len(todo) == 0 {
 		todo = []string{"description and profile text are set"}
 	}
-	i.good("profile", strings.Join(todo, "; "))
+	i.Good("profile", strings.Join(todo, "; "))
 }
 
 // commands compares the menus that do not depend on persons.
@@ -151,7 +98,7 @@ func (i *inspection) commands(ctx context.Context, alone bool) {
 	}
 	menus, err := i.menu.want(ctx)
 	if err != nil {
-		i.bad("commands", "the command menus are not known: "+err.Error())
+		i.Bad("commands", "the command menus are not known: "+err.Error())
 		return
 	}
 	n, differ := 0, 0
@@ -172,13 +119,13 @@ func (i *inspection) commands(ctx context.Context, alone bool) {
 	}
 	switch {
 	case differ == 0:
-		i.good("commands", fmt.Sprintf("%d command menus are registered", n))
+		i.Good("commands", fmt.Sprintf("%d command menus are registered", n))
 	case alone:
-		i.good("commands", fmt.Sprintf("%d of %d command menus are registered when the daemon starts", differ, n))
+		i.Good("commands", fmt.Sprintf("%d of %d command menus are registered when the daemon starts", differ, n))
 	case i.menu.pending():
-		i.good("commands", fmt.Sprintf("%d of %d command menus are being registered", differ, n))
+		i.Good("commands", fmt.Sprintf("%d of %d command menus are being registered", differ, n))
 	default:
-		i.bad("commands", fmt.Sprintf("%d of %d command menus are not registered; the log says why, and it is tried again every %s", differ, n, menuEvery))
+		i.Bad("commands", fmt.Sprintf("%d of %d command menus are not registered; the log says why, and it is tried again every %s", differ, n, menuEvery))
 	}
 }
 
@@ -192,23 +139,23 @@ func (i *inspection) delivery(ctx context.Context, alone bool) (free bool) {
 	waits := fmt.Sprintf("%d updates wait", h.Pending)
 	if i.hook == nil {
 		if h.URL != "" {
-			i.bad("delivery", says(i.link.lang, troubleWebhook)+" ("+waits+")")
+			i.Bad("delivery", says(i.link.lang, troubleWebhook)+" ("+waits+")")
 			return false
 		}
-		i.good("delivery", "updates are fetched (long polling), no webhook is set; "+waits)
+		i.Good("delivery", "updates are fetched (long polling), no webhook is set; "+waits)
 		return true
 	}
 	switch {
 	case h.URL == "" && alone:
-		i.good("delivery", "the webhook is set when the daemon starts; "+waits)
+		i.Good("delivery", "the webhook is set when the daemon starts; "+waits)
 	case h.URL == "":
-		i.bad("delivery", "the webhook is not set; does another program poll with this token?")
+		i.Bad("delivery", "the webhook is not set; does another program poll with this token?")
 	case !alike(h.URL, i.hook.cfg.URL):
-		i.bad("delivery", says(i.link.lang, troubleTaken))
+		i.Bad("delivery", says(i.link.lang, troubleTaken))
 	case h.Pending > 0 && h.ErrorDate > 0 && !alone:
-		i.bad("delivery", fmt.Sprintf("%s: %s (%s; %s)", says(i.link.lang, troubleUndelivered), h.Error, time.Unix(h.ErrorDate, 0).UTC().Format(time.RFC3339), waits))
+		i.Bad("delivery", fmt.Sprintf("%s: %s (%s; %s)", says(i.link.lang, troubleUndelivered), h.Error, time.Unix(h.ErrorDate, 0).UTC().Format(time.RFC3339), waits))
 	default:
-		i.good("delivery", fmt.Sprintf("Telegram delivers to %s, received at %s; %s", i.wire.redact(h.URL), i.hook.cfg.Addr, waits))
+		i.Good("delivery", fmt.Sprintf("Telegram delivers to %s, received at %s; %s", i.wire.redact(h.URL), i.hook.cfg.Addr, waits))
 	}
 	return false
 }
@@ -225,11 +172,11 @@ func (i *inspection) poller(ctx context.Context) {
 	var r *refusal
 	switch {
 	case errors.As(err, &r) && r.Status == http.StatusConflict:
-		i.bad("second program", says(i.link.lang, troublePoller))
+		i.Bad("second program", says(i.link.lang, troublePoller))
 	case err != nil:
 		i.unasked("second program", err)
 	default:
-		i.good("second program", "nobody else receives with this token")
+		i.Good("second program", "nobody else receives with this token")
 	}
 }
 
@@ -240,14 +187,14 @@ var adminRights = []struct{ key, what string }{
 }
 
 // group looks at the bot's standing in one group.
-func (i *inspection) group(ctx context.Context, me user, g KnownGroup) {
+func (i *inspection) group(ctx context.Context, me user, g platform.KnownGroup) {
 	name := "group " + cmp.Or(g.Title, g.Chat)
 	var m map[string]any
 	err := i.wire.decode(ctx, request{method: "getChatMember", params: params{"chat_id": g.Chat, "user_id": fmt.Sprint(me.ID)}}, &m)
 	var r *refusal
 	switch {
 	case errors.As(err, &r) && (r.Status == http.StatusForbidden || r.Status == http.StatusBadRequest):
-		i.good(name, "it is no longer there")
+		i.Good(name, "it is no longer there")
 		return
 	case err != nil:
 		i.unasked(name, err)
@@ -256,7 +203,7 @@ func (i *inspection) group(ctx context.Context, me user, g KnownGroup) {
 	status, _ := m["status"].(string)
 	switch status {
 	case "left", "kicked":
-		i.good(name, "it is no longer there")
+		i.Good(name, "it is no longer there")
 	case "administrator", "creator":
 		says := []string{"administrator: it sees everything"}
 		for _, right := range adminRights {
@@ -266,13 +213,13 @@ func (i *inspection) group(ctx context.Context, me user, g KnownGroup) {
 				says = append(says, strings.Replace(right.what, "can", "cannot", 1))
 			}
 		}
-		i.good(name, strings.Join(says, ", "))
+		i.Good(name, strings.Join(says, ", "))
 	default:
 		if g.All && !me.ReadAll {
-			i.bad(name, "it is set to listen to everything there, but privacy mode hides that from it; make it an administrator of the group, or BotFather, /setprivacy, Disable, then remove and add it again")
+			i.Bad(name, "it is set to listen to everything there, but privacy mode hides that from it; make it an administrator of the group, or BotFather, /setprivacy, Disable, then remove and add it again")
 			return
 		}
-		i.good(name, "member; whoever wants topics made by it makes it an administrator with the right to manage topics")
+		i.Good(name, "member; whoever wants topics made by it makes it an administrator with the right to manage topics")
 	}
 }
 
@@ -280,8 +227,8 @@ func (i *inspection) group(ctx context.Context, me user, g KnownGroup) {
 func (i *inspection) unasked(name string, err error) {
 	var r *refusal
 	if errors.As(err, &r) && r.says("method not found") {
-		i.good(name, "this Bot API server cannot tell")
+		i.Good(name, "this Bot API server cannot tell")
 		return
 	}
-	i.bad(name, "could not be asked for: "+err.Error())
+	i.Bad(name, "could not be asked for: "+err.Error())
 }

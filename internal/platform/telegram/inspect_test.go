@@ -9,11 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"cligate/internal/platform"
 	fakebot "cligate/internal/sim/telegram"
 )
 
 // finding is what was found under a name.
-func finding(t *testing.T, fs []Finding, name string) Finding {
+func finding(t *testing.T, fs []platform.Finding, name string) platform.Finding {
 	t.Helper()
 	for _, f := range fs {
 		if f.Name == name {
@@ -21,7 +22,7 @@ func finding(t *testing.T, fs []Finding, name string) Finding {
 		}
 	}
 	t.Fatalf("nothing about %q in %+v", name, fs)
-	return Finding{}
+	return platform.Finding{}
 }
 
 func TestTheDoctorNamesEachSettingAndWhatToDo(t *testing.T) {
@@ -31,7 +32,7 @@ func TestTheDoctorNamesEachSettingAndWhatToDo(t *testing.T) {
 	register := func(a *Adapter, _ *fakebot.Server) { a.menu.sync(context.Background(), map[menuKey][32]byte{}) }
 	for name, c := range map[string]struct {
 		cfg   Config
-		q     Inquiry
+		q     platform.Inquiry
 		set   func(a *Adapter, srv *fakebot.Server)
 		about string
 		ok    bool
@@ -48,18 +49,18 @@ func TestTheDoctorNamesEachSettingAndWhatToDo(t *testing.T) {
 		"described":            {set: func(_ *Adapter, s *fakebot.Server) { s.Describe(testToken, "works", "w") }, about: "profile", ok: true, want: "are set"},
 		"clock":                {about: "clock", ok: true, want: "agrees"},
 		"wrong clock":          {set: func(_ *Adapter, s *fakebot.Server) { s.Skew(-10 * time.Minute) }, about: "clock", want: "s off; have it set by the network"},
-		"menus not set yet":    {cfg: Config{Menus: menus}, q: Inquiry{Alone: true}, about: "commands", ok: true, want: "when the daemon starts"},
+		"menus not set yet":    {cfg: Config{Menus: menus}, q: platform.Inquiry{Alone: true}, about: "commands", ok: true, want: "when the daemon starts"},
 		"menus on their way":   {cfg: Config{Menus: menus}, about: "commands", ok: true, want: "being registered"},
 		"menus not set":        {cfg: Config{Menus: menus}, set: func(a *Adapter, _ *fakebot.Server) { a.menu.settled = true }, about: "commands", want: "not registered"},
 		"menus set":            {cfg: Config{Menus: menus}, set: register, about: "commands", ok: true, want: "1 command menus are registered"},
 		"polling":              {set: func(_ *Adapter, s *fakebot.Server) { s.Say(testToken, fakebot.Say{Chat: ann, Text: "x"}) }, about: "delivery", ok: true, want: "no webhook is set; 1 updates wait"},
 		"a webhook":            {set: func(_ *Adapter, s *fakebot.Server) { s.SetWebhook(testToken, true) }, about: "delivery", want: "telegram.remove_webhook"},
-		"nobody else":          {q: Inquiry{Alone: true}, about: "second program", ok: true, want: "nobody else"},
-		"member":               {q: Inquiry{Groups: []KnownGroup{{Chat: room, Title: "Team"}}}, about: "group Team", ok: true, want: "member"},
-		"hears nothing":        {q: Inquiry{Groups: []KnownGroup{{Chat: room, Title: "Team", All: true}}}, set: flags("can_read_all_group_messages", false), about: "group Team", want: "privacy mode hides that"},
-		"administrator":        {q: Inquiry{Groups: []KnownGroup{{Chat: room, All: true}}}, set: admin("can_manage_topics"), about: "group " + room, ok: true, want: "it can make and close topics, it cannot delete"},
-		"administrator, hears": {q: Inquiry{Groups: []KnownGroup{{Chat: room, All: true}}}, set: admin("can_delete_messages"), about: "group " + room, ok: true, want: "it sees everything, it cannot make"},
-		"gone":                 {q: Inquiry{Groups: []KnownGroup{{Chat: room, Title: "Team"}}}, set: func(_ *Adapter, s *fakebot.Server) { s.Kick(testToken, team, true) }, about: "group Team", ok: true, want: "no longer there"},
+		"nobody else":          {q: platform.Inquiry{Alone: true}, about: "second program", ok: true, want: "nobody else"},
+		"member":               {q: platform.Inquiry{Groups: []platform.KnownGroup{{Chat: room, Title: "Team"}}}, about: "group Team", ok: true, want: "member"},
+		"hears nothing":        {q: platform.Inquiry{Groups: []platform.KnownGroup{{Chat: room, Title: "Team", All: true}}}, set: flags("can_read_all_group_messages", false), about: "group Team", want: "privacy mode hides that"},
+		"administrator":        {q: platform.Inquiry{Groups: []platform.KnownGroup{{Chat: room, All: true}}}, set: admin("can_manage_topics"), about: "group " + room, ok: true, want: "it can make and close topics, it cannot delete"},
+		"administrator, hears": {q: platform.Inquiry{Groups: []platform.KnownGroup{{Chat: room, All: true}}}, set: admin("can_delete_messages"), about: "group " + room, ok: true, want: "it sees everything, it cannot make"},
+		"gone":                 {q: platform.Inquiry{Groups: []platform.KnownGroup{{Chat: room, Title: "Team"}}}, set: func(_ *Adapter, s *fakebot.Server) { s.Kick(testToken, team, true) }, about: "group Team", ok: true, want: "no longer there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -92,7 +93,7 @@ func TestTheDoctorFindsASecondProgramAndHarmsNothing(t *testing.T) {
 	if !srv.Wait(patience, func() bool { return other.Health().Connected }) {
 		t.Fatal("the other does not receive")
 	}
-	f := finding(t, a.Inspect(t.Context(), Inquiry{Alone: true}), "second program")
+	f := finding(t, a.Inspect(t.Context(), platform.Inquiry{Alone: true}), "second program")
 	if f.OK || !strings.Contains(f.Detail, "another program") {
 		t.Errorf("%+v", f)
 	}
@@ -130,7 +131,7 @@ func TestTheDoctorSaysWhatBecomesOfAWebhook(t *testing.T) {
 				}
 				return no(404, "Not Found: method not found")
 			})
-			fs := a.Inspect(t.Context(), Inquiry{Alone: c.alone})
+			fs := a.Inspect(t.Context(), platform.Inquiry{Alone: c.alone})
 			if f := finding(t, fs, "delivery"); f.OK != c.ok || !strings.Contains(f.Detail, c.want) {
 				t.Errorf("%+v, want ok=%v %q", f, c.ok, c.want)
 			}
@@ -150,7 +151,7 @@ func TestTheDoctorPrintsNoSecret(t *testing.T) {
 			}
 			return no(http.StatusBadRequest, "Bad Request: "+testToken+" hunter2secret "+hookSecret)
 		})
-	said := fmt.Sprintf("%+v", a.Inspect(t.Context(), Inquiry{Alone: true, Groups: []KnownGroup{{Chat: "-1"}}}))
+	said := fmt.Sprintf("%+v", a.Inspect(t.Context(), platform.Inquiry{Alone: true, Groups: []platform.KnownGroup{{Chat: "-1"}}}))
 	for _, secret := range []string{testToken, "hunter2secret", hookSecret} {
 		if strings.Contains(said, secret) {
 			t.Errorf("%q is in %s", secret, said)

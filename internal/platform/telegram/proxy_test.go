@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/platform"
 	fakebot "cligate/internal/sim/telegram"
 )
 
@@ -198,7 +199,7 @@ func TestAProxyThatRefusesIsNamedWithoutItsPassword(t *testing.T) {
 		"http":   strings.Replace(forwarder(t, &n).URL, "http://", "http://"+proxyUser+":wrong-"+proxyWord+"@", 1),
 	} {
 		a, log := open(t, Config{Proxy: address, APIURL: "http://" + away})
-		fs := a.Inspect(t.Context(), Inquiry{})
+		fs := a.Inspect(t.Context(), platform.Inquiry{})
 		if len(fs) != 1 || fs[0].OK || strings.Contains(fs[0].Detail, proxyWord) {
 			t.Errorf("%s: %+v", name, fs)
 		}

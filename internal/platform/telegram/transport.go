@@ -57,8 +57,8 @@ type wire struct {
 	hide   *strings.Replacer
 	limit  time.Duration // of a call that sets none
 	even   even
-	proxy  string       // as configured; may hold a password
-	ahead  atomic.Int64 // by which the server's clock is ahead of ours, ns; 0 = not known
+	proxy  string // as configured; may hold a password
+	clock  uplink.Clock
 }
 
 // self is the id of the bot: the part of its token that is no secret.
@@ -134,9 +134,7 @@ func (w *wire) do(ctx context.Context, h *http.Request, x *exchange) (*http.Resp
 	defer resp.Body.Close()
 	x.status = resp.StatusCode
 	x.after, _ = strconv.Atoi(resp.Header.Get("Retry-After"))
-	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		w.ahead.Store(int64(time.Until(date)) | 1)
-	}
+	w.clock.Note(resp.Header)
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
 	if err != nil {
 		return nil, err
@@ -214,13 +212,6 @@ func (w *wire) explain(ctx context.Context, method string, x *exchange, resp *tg
 		l.Text = w.redact(err.Error())
 	}
 	return l
-}
-
-// skew is by how much our clock is off, as the last answer said; false when none
-// did.
-func (w *wire) skew() (time.Duration, bool) {
-	n := w.ahead.Load()
-	return time.Duration(n), n != 0
 }
 
 // redact removes the secrets from a text.

@@ -98,3 +98,12 @@ func Host(address string) string {
 	}
 	return u.Scheme + "://" + u.Host
 }
+
+// Way says how a service is reached, without what may be secret.
+func Way(address, proxy string) string {
+	s := "at " + Host(address)
+	if proxy != "" {
+		s += " through " + Host(proxy)
+	}
+	return s
+}

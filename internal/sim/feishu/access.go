@@ -12,8 +12,9 @@ import (
 // Scopes are what an app can be granted.
 func Scopes() []string {
 	return []string{"im:message", "im:message:send_as_bot", "im:message:update", "im:message:readonly", "im:message.p2p_msg:readonly",
-		"im:message.group_at_msg:readonly", "im:message.group_msg", "im:message.reactions:write_only", "im:resource",
-		"im:chat:readonly", "cardkit:card:write", "contact:user.base:readonly"}
+		"im:message.group_at_msg:readonly", "im:message.group_msg", "im:message.reactions:read", "im:message.reactions:write_only", "im:resource",
+		"im:chat:readonly", "im:chat.members:bot_access", "im:chat.access_event.bot_p2p_chat:read", "cardkit:card:write",
+		"contact:user.base:readonly", "application:application:self_manage"}
 }
 
 func allScopes() map[string]bool {
@@ -111,22 +112,6 @@ func (a *app) may(s *Server, r *route) *refusal {
 		joined(r.scope), joined(r.scope), a.id, strings.Join(r.scope, ","))
 }
 
-func (q request) botInfo() (any, *refusal) {
-	return flat{"bot": map[string]any{"activate_status": 2, "app_name": q.app.name, "open_id": q.app.bot}}, nil
-}
-
-func (q request) scopes() (any, *refusal) {
-	list := []map[string]any{}
-	for _, sc := range Scopes() {
-		status := 2 // not granted
-		if q.app.scopes[sc] {
-			status = 1
-		}
-		list = append(list, map[string]any{"scope_name": sc, "grant_status": status, "scope_type": "tenant"})
-	}
-	return map[string]any{"scopes": list}, nil
-}
-
 // endpoint is how an app's long connection is answered.
 type endpoint struct {
 	code      int // of the endpoint call; 0 = fine
@@ -200,6 +185,8 @@ func (s *Server) openEndpoint(w http.ResponseWriter, r *http.Request) {
 		reply(1000040345, "app not found", nil)
 	case a.secret != in.AppSecret:
 		reply(10014, "app secret invalid", nil)
+	case (a.online == "" || a.disabled) && s.on(RuleBot):
+		reply(1000040346, "the app is not enabled", nil) // that this is its code is assumed
 	case a.endpoint.code != 0:
 		reply(a.endpoint.code, a.endpoint.text, nil)
 	default:

@@ -43,10 +43,15 @@ func (q request) react() (any, *refusal) {
 	if !slices.Contains(emojis, emoji) && q.s.on(RuleReaction) {
 		return nil, refuse(231001, "The reaction type is invalid.")
 	}
-	id := q.s.id("re")
-	m.Reacted[id] = reaction{emoji: emoji, by: q.app.bot}
+	reacted := q.s.id("re")
+	m.Reacted[reacted] = reaction{emoji: emoji, by: q.app.bot}
 	q.call.Text = emoji
-	return map[string]any{"reaction_id": id, "reaction_type": kind}, nil
+	// An app that subscribed reactions hears of its own, too.
+	event := map[string]any{"message_id": q.args["message"], "operator_type": "app", "app_id": q.app.id,
+		"reaction_type": kind, "action_time": stamp(q.s.now())}
+	s, id := q.s, q.app.id
+	*q.later = append(*q.later, func() { s.push(id, "im.message.reaction.created_v1", event) })
+	return map[string]any{"reaction_id": reacted, "reaction_type": kind}, nil
 }
 
 func (q request) unreact() (any, *refusal) {

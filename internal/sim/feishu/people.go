@@ -267,6 +267,8 @@ func (x *crowd) act(app, message, from string, action map[string]any) Click {
 	s.dispatch.mu.Unlock()
 	c := Click{Event: got.ID, Took: got.Took, Error: got.Error}
 	switch {
+	case got.Error == unsubscribed:
+		c.Code = 200340 // what people report of a missing subscription
 	case got.Code == 0:
 		c.Code = Unanswered
 	case got.Code != 200:

@@ -143,9 +143,11 @@ func (d *dispatch) push(app, kind string, event any) *delivery {
 	d.s.mu.Lock()
 	id := d.s.id("ev")
 	token := ""
-	if a := d.s.apps[app]; a.hook != nil {
+	a := d.s.apps[app]
+	if a.hook != nil {
 		token = a.hook.token
 	}
+	told := a.told(d.s, kind)
 	d.s.mu.Unlock()
 	body, _ := json.Marshal(map[string]any{
 		"schema": "2.0",
@@ -158,11 +160,19 @@ func (d *dispatch) push(app, kind string, event any) *delivery {
 	dv := &delivery{Delivery: Delivery{ID: id, Type: kind, Message: about(event)}, app: app, payload: body, done: make(chan struct{}), again: make(chan struct{}, 1)}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if !told {
+		dv.Error = unsubscribed
+		close(dv.done)
+		return dv
+	}
 	dv.Pushed = time.Now()
 	d.sent = append(d.sent, dv)
 	d.start(dv, kind != cardAction)
 	return dv
 }
+
+// unsubscribed is why an event is not pushed at all.
+const unsubscribed = "not subscribed"
 
 // about is the id of the new message that an event carries.
 func about(event any) string {

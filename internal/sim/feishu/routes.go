@@ -49,6 +49,8 @@ var routes = []route{
 	{name: "token", method: "POST", path: path("auth/v3/tenant_access_token/internal"), open: true, do: request.token},
 	{name: "bot.info", method: "GET", path: path("bot/v3/info"), do: request.botInfo},
 	{name: "scopes", method: "GET", path: path("application/v6/scopes"), do: request.scopes},
+	{name: "application.get", method: "GET", path: path("application/v6/applications/:app"), scope: []string{"application:application:self_manage", "admin:app.info:readonly"}, do: request.application},
+	{name: "version.get", method: "GET", path: path("application/v6/applications/:app/app_versions/:version"), scope: []string{"application:application:self_manage", "application:application.app_version:readonly"}, do: request.version},
 	{name: "user.get", method: "GET", path: path("contact/v3/users/:user"), scope: []string{"contact:user.base:readonly"}, do: request.user},
 	{name: "chat.get", method: "GET", path: path("im/v1/chats/:chat"), scope: []string{"im:chat:readonly"}, do: request.chat},
 	{name: "message.list", method: "GET", path: path("im/v1/messages"), scope: reading, do: onMessage(mailCall.list)},
@@ -114,11 +116,13 @@ type request struct {
 	s    *Server
 	app  *app
 	call *Call // what the journal will say of it
-	args map[string]string
-	body map[string]any
-	raw  []byte
-	form *multipart.Form
-	head http.Header
+	// later is what the call causes beside its answer.
+	later *[]func()
+	args  map[string]string
+	body  map[string]any
+	raw   []byte
+	form  *multipart.Form
+	head  http.Header
 }
 
 // bodyLimit bounds what is read of a call.

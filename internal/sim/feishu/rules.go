@@ -42,6 +42,9 @@ const (
 	RuleHistory   Rule = "history"    // the history of a group needs the scope for all messages
 	RuleDownload  Rule = "download"   // files of up to 100 MB, none of a forwarded bundle
 	RuleAck       Rule = "ack"        // an event is acknowledged within 3 s, or comes again
+	RuleSubscribe Rule = "subscribe"  // what is not subscribed, or not published, is not pushed
+	RuleBot       Rule = "bot"        // without a bot, or a published version, nothing works
+	RuleParams    Rule = "params"     // what has to be said is said
 	RuleClick     Rule = "click"      // a click's answer is of the known form
 )
 
@@ -50,7 +53,7 @@ func Rules() []Rule {
 	return []Rule{RuleToken, RuleScope, RuleRate, RuleCardRate, RuleReceiver, RuleMember, RuleContent, RuleSize, RuleUUID, RuleExists,
 		RuleOwn, RuleEdits, RuleAge, RuleKind, RuleThread, RuleReaction, RuleSchema, RuleElements, RuleTables, RuleLinks, RuleImages,
 		RuleMention, RuleElementID, RuleCallback, RuleForm, RuleSequence, RuleStreaming, RuleStreamEnd, RuleEntity, RuleTextual, RuleUpload,
-		RuleResource, RuleHistory, RuleDownload, RuleAck, RuleClick}
+		RuleResource, RuleHistory, RuleDownload, RuleAck, RuleSubscribe, RuleBot, RuleParams, RuleClick}
 }
 
 // rulebook knows which rules are in force.

@@ -175,20 +175,24 @@ func breaches() []breach {
 			return c.text(direct, "x")
 		}},
 		{RuleRate, 230020, func(c caller) map[string]any {
+			c.s.Stand()
 			return many(6, func(i int) map[string]any { return c.text(direct, fmt.Sprint(i)) })
 		}},
 		{RuleRate, 99991400, func(c caller) map[string]any {
+			c.s.Stand()
 			return many(51, func(int) map[string]any { return c.call("GET", "bot/v3/info", nil) })
 		}},
 		{RuleRate, 230020, func(c caller) map[string]any {
 			id := field(card(c, md("a", "x")), "message_id")
 			raw, _ := json.Marshal(sheet(false, md("a", "y")))
+			c.s.Stand()
 			return many(6, func(int) map[string]any {
 				return c.call("PATCH", "im/v1/messages/"+id, map[string]any{"content": string(raw)})
 			})
 		}},
 		{RuleCardRate, 230020, func(c caller) map[string]any {
 			id := c.entity(sheet(true, md("a", "x")))
+			c.s.Stand()
 			return many(11, func(i int) map[string]any { return c.stream(id, "a", fmt.Sprint(i), i+1) })
 		}},
 		{RuleReceiver, 230001, func(c caller) map[string]any { return c.text("oc_nowhere", "x") }},
@@ -331,6 +335,18 @@ func breaches() []breach {
 			id, _ := c.s.Say(Say{App: rig, Chat: direct, From: anna, Type: "file", Content: map[string]any{"file_key": key}, Shared: []string{key}, Quiet: true})
 			return c.call("GET", "im/v1/messages/"+id+"/resources/"+key+"?type=file", nil)
 		}},
+		{RuleBot, 11205, func(c caller) map[string]any {
+			c.s.Configure(rig, Setup{Botless: true})
+			return c.call("GET", "bot/v3/info", nil)
+		}},
+		{RuleBot, 212100, func(c caller) map[string]any {
+			c.s.Configure(rig, Setup{Unpublished: true})
+			return c.call("GET", "application/v6/scopes", nil)
+		}},
+		{RuleParams, 210001, func(c caller) map[string]any { return c.call("GET", "application/v6/applications/me", nil) }},
+		{RuleParams, 210001, func(c caller) map[string]any {
+			return c.call("GET", "application/v6/applications/cli_other?lang=en_us", nil)
+		}},
 	}
 }
 
@@ -345,7 +361,7 @@ func (c caller) again() caller {
 
 func TestEveryRuleRefusesAndLetsPassWhenItIsOff(t *testing.T) {
 	t.Parallel()
-	covered := map[Rule]bool{RuleAck: true, RuleClick: true} // of events: see push_test.go
+	covered := map[Rule]bool{RuleAck: true, RuleClick: true, RuleSubscribe: true} // of events: see push_test.go
 	for i, b := range breaches() {
 		covered[b.rule] = true
 		t.Run(fmt.Sprintf("%s/%d", b.rule, i), func(t *testing.T) {

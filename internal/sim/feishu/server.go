@@ -59,10 +59,11 @@ type app struct {
 	tokens     map[string]time.Time
 	current    string
 	lifeless   bool // tokens come without their life
-	scopes     map[string]bool
-	sent       map[string]idempotent // by uuid
-	endpoint   endpoint
-	hook       *webhook
+	setup
+	scopes   map[string]bool
+	sent     map[string]idempotent // by uuid
+	endpoint endpoint
+	hook     *webhook
 }
 
 // idempotent is what a uuid stands for, for an hour.
@@ -107,7 +108,7 @@ func (x *console) AddApp(id, secret, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.apps[id] = &app{id: id, secret: secret, name: name, bot: "ou_bot_" + id, tokens: map[string]time.Time{},
-		scopes: allScopes(), sent: map[string]idempotent{}, endpoint: endpoint{pingEvery: 120}}
+		scopes: allScopes(), sent: map[string]idempotent{}, endpoint: endpoint{pingEvery: 120}, setup: newSetup()}
 }
 
 // Bot returns the open_id of an app's bot.
@@ -126,8 +127,9 @@ func (s *Server) id(prefix string) string {
 
 // clock is the service's time: the machine's, plus what tests let pass.
 type clock struct {
-	mu   sync.Mutex
-	skew time.Duration
+	mu    sync.Mutex
+	skew  time.Duration
+	stood time.Time // zero = time goes on
 }
 
 // Pass lets time pass at once.
@@ -137,9 +139,20 @@ func (c *clock) Pass(d time.Duration) {
 	c.skew += d
 }
 
+// Stand keeps time where it is, but for Pass: what happens from now on happens
+// at once, however slow the machine is.
+func (c *clock) Stand() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stood = time.Now()
+}
+
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.stood.IsZero() {
+		return c.stood.Add(c.skew)
+	}
 	return time.Now().Add(c.skew)
 }
 
@@ -231,7 +244,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.Note(call)
 		return
 	}
+	var later []func()
+	q.later = &later
 	data, no := s.carryOut(route, r, q, &call)
+	for _, f := range later {
+		f()
+	}
 	call.OK = no == nil
 	if no != nil {
 		call.Status, call.Code, call.Error = no.status, no.code, no.msg

@@ -135,7 +135,7 @@ func TestAGroupIsHeardAsItIsSet(t *testing.T) {
 			}
 		}
 	}
-	if strings.Contains(ann.Text(), text("command.listen_privacy")) {
+	if strings.Contains(ann.Text(), text("telegram.unheard")) {
 		t.Error("privacy mode is complained about")
 	}
 	ann.sound()
@@ -154,7 +154,7 @@ func answerOf(u user, words string) int64 {
 func TestInPrivacyModeListeningToAllSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	ann, _ := office(t, rig.Options{Privacy: true})
-	ann.ask("/listen all", text("command.listen_privacy")[:60])
+	ann.ask("/listen all", text("telegram.unheard")[:60])
 	ann.r.Telegram.Say(rig.Token, telegram.Say{Chat: team, From: rig.Owner, Text: "say not heard"})
 	ann.ask("say apple", "apple")
 	ann.r.Telegram.MakeAdmin(team)
