@@ -222,8 +222,8 @@ func TestTheImportedScopesAreAllThatIsNeeded(t *testing.T) {
 	run(t, a, in)
 	connected(t, s, 1)
 	id, _ := s.Say(sim.Say{App: appID, Chat: direct, From: anna, Text: "hello"})
-	if !s.Wait(patience, func() bool { return in.count() == 1 }) {
-		t.Fatal("nothing arrives")
+	if !s.Wait(patience, func() bool { return in.count() > 0 }) {
+		t.Fatalf("nothing arrives: %+v, %+v", s.Deliveries(), s.Calls())
 	}
 	place := chat.Place{Platform: Name, Account: "feishu", Chat: direct, Direct: true}
 	_ = a.Signal(t.Context(), place, chat.Ref{ID: id, Chat: direct}, chat.Signal{Kind: chat.SignalReact, Emoji: "👀"})
