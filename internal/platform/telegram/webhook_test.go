@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"cligate/internal/chat"
+	"cligate/internal/platform"
 	"cligate/internal/platform/uplink"
 	fakebot "cligate/internal/sim/telegram"
 )
@@ -261,7 +262,7 @@ func TestOurOwnWebhookIsKnownThoughTheServiceWritesItAnotherWay(t *testing.T) {
 	if !srv.Wait(patience, func() bool { u, _ := srv.Webhook(testToken); return u != "" && a.Health().Connected }) {
 		t.Fatalf("not set: %+v", a.Health())
 	}
-	if f := finding(t, a.Inspect(t.Context(), Inquiry{}), "delivery"); !f.OK {
+	if f := finding(t, a.Inspect(t.Context(), platform.Inquiry{}), "delivery"); !f.OK {
 		t.Errorf("the doctor takes it for another's: %+v", f)
 	}
 	_ = stop()
