@@ -46,7 +46,7 @@ func (o old) ask(ctx context.Context, rows []chat.Inbound) error {
 		ids[i] = in.ID
 	}
 	if slices.ContainsFunc(before, func(in chat.Inbound) bool { return first.At.Sub(in.At) < o.age }) {
-		return o.end.settleWith(ctx, first, ids, chat.InboundAsked, chat.CodeNone, nil)
+		return o.end.settleWith(ctx, first, ids, chat.InboundAsked, chat.CodeNone, o.widen(ctx, append(before, rows...), first))
 	}
 	c, err := o.desk.conversation(ctx, first.Conversation)
 	if err != nil {
@@ -57,6 +57,35 @@ func (o old) ask(ctx context.Context, rows []chat.Inbound) error {
 	key := fmt.Sprintf("aged/%d", first.ID)
 	outs := o.desk.voice.Compose(first.Place, 0, key, chat.OutNotice, o.question(rows, o.desk.lang(c, first.Sender)))
 	return o.end.settleWith(ctx, first, ids, chat.InboundAsked, chat.CodeNone, outs)
+}
+
+// widen has the question that was asked already tell of all these messages: some
+// came later. It was asked in the place of first, and is changed if it is shown.
+func (o old) widen(ctx context.Context, rows []chat.Inbound, first chat.Inbound) []chat.Out {
+	c, err := o.desk.conversation(ctx, first.Conversation)
+	var lines []chat.Line
+	if err == nil {
+		lines, err = o.desk.History.Lines(ctx, first.Conversation, time.Time{}, linesBack)
+	}
+	if err != nil {
+		o.desk.cfg.Log.WarnContext(ctx, "question about old messages not changed", "inbound", first.ID, "err", err)
+		return nil
+	}
+	r := o.question(rows, o.desk.lang(c, first.Sender))
+	run := r.Buttons[0][0].Data
+	for _, l := range slices.Backward(lines) {
+		if l.Outbox == 0 || l.Ref.Zero() || !slices.ContainsFunc(l.Part.Buttons, func(row []chat.Button) bool {
+			return slices.ContainsFunc(row, func(b chat.Button) bool { return b.Data == run })
+		}) {
+			continue
+		}
+		outs := o.desk.voice.Compose(first.Place, 0, fmt.Sprintf("aged/%d/more", first.ID), chat.OutNotice, r)
+		for i := range outs {
+			outs[i].Op, outs[i].Target = chat.OpEdit, l.Ref
+		}
+		return outs[:min(1, len(outs))]
+	}
+	return nil
 }
 
 func (o old) question(rows []chat.Inbound, lang string) chat.Reply {

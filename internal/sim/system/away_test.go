@@ -1,6 +1,7 @@
 package system
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -103,6 +104,28 @@ func TestOldMessagesAreAskedAboutOnceAndRunOnRequest(t *testing.T) {
 			asked(t, p)
 			r.Kill() // the question survives, and is not asked again
 			r.Start()
+			asked(t, p)
+			p.c.Press("aged:run")
+			p.settle()
+			p.last()
+			r.Judge()
+			finish(t, r)
+		})
+	}
+}
+
+func TestAnOldMessageThatComesLaterJoinsTheQuestion(t *testing.T) {
+	t.Parallel()
+	for _, platform := range []string{"telegram", "feishu"} {
+		t.Run(platform, func(t *testing.T) {
+			t.Parallel()
+			r, p := away(t, platform, rig.Claude)
+			r.Start()
+			for n := 1; n <= 3; n++ {
+				old(p, 1)
+				p.c.Await(fmt.Sprintf("%d message(s) arrived that are older than 6 h", n), fmt.Sprintf("w%d", n+1))
+				r.Rest()
+			}
 			asked(t, p)
 			p.c.Press("aged:run")
 			p.settle()
