@@ -126,6 +126,33 @@ func TestALiveCardGrowsAndIsClosed(t *testing.T) {
 	}
 }
 
+// What is changed of a card that has ended, also by a process that knows nothing
+// of it, does not open it again.
+func TestACardThatHasEndedStaysSoWhenItsButtonsGo(t *testing.T) {
+	t.Parallel()
+	for _, keep := range []bool{false, true} {
+		s := service(t)
+		c := sender(t, s)
+		ref, err := c.send(t.Context(), row("live", growing("one", "working · 0s")))
+		must(t, err)
+		end := answer("interrupted")
+		end.Keep = keep
+		end.Buttons = [][]chat.Button{{{Label: "Retry", Data: "retry:1"}}}
+		_, err = c.send(t.Context(), chat.Out{Op: chat.OpFinish, Class: chat.OutFinal, Target: ref, Part: end})
+		must(t, err)
+		before := s.Shown(direct)[0]
+		if before.Open || len(before.Buttons) != 1 {
+			t.Fatalf("%+v", before)
+		}
+		end.Buttons = nil
+		_, err = sender(t, s).send(t.Context(), chat.Out{Op: chat.OpEdit, Class: chat.OutNotice, Target: ref, Part: end})
+		must(t, err)
+		if seen := s.Shown(direct)[0]; seen.Open || len(seen.Buttons) != 0 || seen.Text != before.Text {
+			t.Errorf("kept %t: %+v became %+v", keep, before, seen)
+		}
+	}
+}
+
 func TestALiveCardIsClosedByTheNextProcess(t *testing.T) {
 	t.Parallel()
 	s := service(t)

@@ -130,9 +130,10 @@ func (c *courier) with(ex extra, do func(t *tally) error) error {
 // tick is the unit of the numbers: the service allows ten calls a second.
 const tick = 50 * time.Millisecond
 
-// draw changes an entity, or ends it.
+// draw changes an entity, or ends it. What is changed of one that has ended, its
+// buttons, is another end: it streams no more.
 func (c *courier) draw(ctx context.Context, o chat.Out, ex extra) error {
-	if o.Op != chat.OpFinish {
+	if o.Op != chat.OpFinish && live(o.Part) {
 		return c.repeatable(c.with(ex, func(t *tally) error { return c.stroke(ctx, t, ex.Card, o) }))
 	}
 	err := c.with(ex, func(t *tally) error {
