@@ -123,6 +123,9 @@ type Part struct {
 	File    *OutFile        `json:"file,omitempty"`
 	Topic   *Topic          `json:"topic,omitempty"` // for OpTopic
 	Waits   *Waiting        `json:"waits,omitempty"`
+	// Note is the end of Text that was added behind what Format was made of, for
+	// adapters whose Format holds the words.
+	Note string `json:"note,omitempty"`
 	// Keep says that an OpFinish adds to what the message shows, as far as the
 	// service can: nobody knows any more what that is.
 	Keep bool `json:"keep,omitempty"`

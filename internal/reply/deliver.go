@@ -261,6 +261,7 @@ func marked(p chat.Part) chat.Part {
 		p.Text = mark + "\n\n" + p.Text
 	default:
 		p.Text += "\n\n" + mark
+		p.Note = mark
 	}
 	return p
 }

@@ -52,6 +52,9 @@ func (f form) render(r chat.Reply) []chat.Part {
 	}
 	blocks, footer := footed(render.Parse(md), strings.TrimSpace(clean(r.Footer)))
 	pieces := split(blocks, targetUnits)
+	if live {
+		pieces = tabled(pieces)
+	}
 	var doc *chat.OutFile
 	if r.Kind != chat.ReplyProgress && tooLong(blocks, len(pieces)) {
 		doc = document(blocks, r.Markdown)
@@ -71,7 +74,7 @@ func (f form) render(r chat.Reply) []chat.Part {
 		var ft format
 		_ = json.Unmarshal(last.Format, &ft) // ours, or none
 		ft.Footer, ft.Panels, ft.Live = footer, panels(r.Details), live
-		status := render.Parse(clean(r.Status))
+		status := share(render.Parse(clean(r.Status)))
 		ft.Status = markdown(status)
 		if r.Grows {
 			ft.Markdown = open(md, ft.Markdown)
@@ -133,6 +136,7 @@ func contents(p chat.Part) format {
 	if len(p.Format) == 0 || json.Unmarshal(p.Format, &f) != nil {
 		return format{Markdown: plainly(p.Text)}
 	}
+	f.Footer = join(f.Footer, p.Note)
 	return f
 }
 

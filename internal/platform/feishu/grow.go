@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"cligate/internal/render"
 )
 
 // A client types on when the text of an element is longer than before, and
@@ -241,4 +243,35 @@ func open(md, shown string) string {
 		return shown
 	}
 	return strings.TrimRight(shown[:i], "\n")
+}
+
+// workBytes is how much the plan and the tools take of a live card's request.
+const workBytes = 2500
+
+// share is as many of the blocks of a live card's work as there is room for.
+func share(bs []render.Block) []render.Block {
+	for len(bs) > 0 && weight(markdown(bs)) > workBytes {
+		bs = bs[1:]
+	}
+	return bs
+}
+
+// tabled cuts what a live card shows before a table that is one too many: it
+// goes on in another card. What is not live shows it as code.
+func tabled(pieces [][]render.Block) [][]render.Block {
+	var out [][]render.Block
+	for _, bs := range pieces {
+		n, from := 0, 0
+		for i, b := range bs {
+			if b.Kind != render.Table {
+				continue
+			}
+			if n++; n > maxTables {
+				out = append(out, bs[from:i])
+				n, from = 1, i
+			}
+		}
+		out = append(out, bs[from:])
+	}
+	return out
 }

@@ -2,6 +2,8 @@ package feishu
 
 import (
 	"encoding/json"
+	"maps"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -24,6 +26,8 @@ type card struct {
 	message   string // that shows it; an entity is sent once
 	uuids     map[string]string
 	closed    bool // streaming was on, and was switched off by its app
+	repaints  int
+	calls     map[string]int
 }
 
 // Card is an entity as tests see it.
@@ -35,6 +39,8 @@ type Card struct {
 	Text      string
 	Summary   string
 	JSON      string
+	Repaints  int            // texts that were streamed and are not longer ones than before: clients paint them anew
+	Calls     map[string]int // that were carried out, by API
 }
 
 // Cards returns the entities of an app, by id.
@@ -45,7 +51,8 @@ func (s *Server) Cards() map[string]Card {
 	for id, c := range s.world.cards {
 		text, _ := readable(c.root)
 		raw, _ := json.Marshal(c.root)
-		out[id] = Card{ID: id, Message: c.message, Streaming: c.streaming, Sequence: c.sequence, Text: text, JSON: string(raw), Summary: summary(c.root)}
+		out[id] = Card{ID: id, Message: c.message, Streaming: c.streaming, Sequence: c.sequence, Text: text, JSON: string(raw), Summary: summary(c.root),
+			Repaints: c.repaints, Calls: maps.Clone(c.calls)}
 	}
 	return out
 }
@@ -67,7 +74,7 @@ func (q cardCall) makeCard() (any, *refusal) {
 	if no != nil {
 		return nil, no
 	}
-	c := &card{id: s.id("card"), app: q.app.id, root: root, made: s.now(), uuids: map[string]string{}}
+	c := &card{id: s.id("card"), app: q.app.id, root: root, made: s.now(), uuids: map[string]string{}, calls: map[string]int{}}
 	c.take(streamingOf(root), s.now())
 	s.world.cards[c.id] = c
 	q.call.Message = c.id
@@ -95,9 +102,10 @@ func streamingOf(root map[string]any) bool {
 	return on
 }
 
-// take switches streaming.
+// take switches streaming. What is open stays as it was opened.
 func (c *card) take(streaming bool, now time.Time) {
 	switch {
+	case streaming && c.streaming:
 	case streaming:
 		c.streaming, c.opened, c.closed = true, now, false
 	case c.streaming:
@@ -141,6 +149,7 @@ func (q cardCall) moved(c *card) {
 		c.uuids[uuid] = q.call.Method
 	}
 	q.call.Text, _ = readable(c.root)
+	c.calls[q.call.Method]++
 }
 
 // convert tells which entity a message shows.
@@ -190,6 +199,9 @@ func (q cardCall) setSettings() (any, *refusal) {
 	}
 	if on, ok := in.Config["streaming_mode"].(bool); ok {
 		c.take(on, q.s.now())
+		if on {
+			c.opened = q.s.now() // anew
+		}
 	}
 	q.moved(c)
 	return nil, nil
@@ -227,6 +239,9 @@ func (q cardCall) stream() (any, *refusal) {
 	if no := q.whole(c); no != nil {
 		el["content"] = before
 		return nil, no
+	}
+	if was, _ := before.(string); !strings.HasPrefix(text, was) {
+		c.repaints++
 	}
 	q.moved(c)
 	return nil, nil

@@ -414,3 +414,45 @@ func TestAPatchOfAShownEntityChangesNothing(t *testing.T) {
 		t.Errorf("not closed: %+v", card)
 	}
 }
+
+func TestTheTimeOfAStreamRunsFromItsOpening(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		renew func(c caller, id string) map[string]any
+		want  int
+	}{
+		"a change of the whole card does not lengthen it": {func(c caller, id string) map[string]any {
+			raw, _ := json.Marshal(sheet(true, md("a", "x")))
+			return c.call("PUT", "cardkit/v1/cards/"+id, map[string]any{"card": map[string]any{"type": "card_json", "data": string(raw)}, "sequence": 1})
+		}, 200850},
+		"settings open it anew": {func(c caller, id string) map[string]any {
+			return c.call("PATCH", "cardkit/v1/cards/"+id+"/settings", map[string]any{"settings": `{"config":{"streaming_mode":true}}`, "sequence": 1})
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := start(t)
+			id := r.entity(sheet(true, md("a", "x")))
+			r.s.Pass(9 * time.Minute)
+			if got := c.renew(r, id); code(got) != 0 {
+				t.Fatal(got)
+			}
+			r.s.Pass(2 * time.Minute)
+			if got := r.stream(id, "a", "xy", 2); code(got) != c.want {
+				t.Errorf("%v, want %d", got, c.want)
+			}
+		})
+	}
+}
+
+func TestATextThatDoesNotGrowIsPaintedAnew(t *testing.T) {
+	t.Parallel()
+	c := start(t)
+	id := c.entity(sheet(true, md("a", "x")))
+	for i, text := range []string{"xy", "xyz", "other", "other words"} {
+		c.stream(id, "a", text, i+1)
+	}
+	if card := c.s.Cards()[id]; card.Repaints != 1 || card.Calls["element.content"] != 4 {
+		t.Errorf("%+v", card)
+	}
+}
