@@ -18,7 +18,7 @@ var starts = map[byte]string{'-': "&#45;", '+': "&#43;", '=': "&#61;", ':': "&#5
 var (
 	named    = regexp.MustCompile(`^&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]*);`)
 	emoji    = regexp.MustCompile(`^:[A-Za-z][A-Za-z0-9_]*:`)
-	lineEnd  = regexp.MustCompile(`^<[bB][rR] ?/?>`)
+	lineEnd  = regexp.MustCompile(`^<br ?/?>`)
 	numbered = regexp.MustCompile(`^[0-9]{1,9}[.)](?: |$)`)
 	atTag    = regexp.MustCompile(`(?i)<(/?at[\s/>])`)
 )

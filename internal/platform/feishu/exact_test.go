@@ -51,7 +51,7 @@ func number(list render.Block, i int) string {
 	return strconv.Itoa(n) + "."
 }
 
-var breaks = regexp.MustCompile(`<[bB][rR] ?/?>`)
+var breaks = regexp.MustCompile(`<br ?/?>`)
 
 // visible leaves out blanks, and what shows nothing.
 func visible(s string) string {

@@ -52,6 +52,8 @@ func FuzzHeld(f *testing.F) {
 	f.Add("\xff#*0000000!* @**user** /_tmp_ $***HOME***")
 	f.Add("000\n\n    00000\n0000\n\n\t0000\n\t 00000\n\n0008) ")
 	f.Add("* 000\n    *  ```\n  ! ")
+	f.Add("x\n\n**Ne:**ote:**")
+	f.Add("a <Br> b<br >c<br/ >d")
 	f.Add("**注：**后*“前”*a**b*c*d**e")
 	f.Add(`<at id=all></at> ` + "`<at user_id=\"all\">`" + ` :OK: <br>x &amp; ![a](b)![c](https://d.e/f.png)`)
 	for _, md := range corpus.Nasty(40) {

@@ -23,7 +23,7 @@ type writer struct{ tables int }
 // come of it, nor links to anything but web pages, nor pictures.
 func markdown(blocks []render.Block) string {
 	w := &writer{}
-	return strings.Join(w.blocks(blocks, true), "\n")
+	return strings.TrimRight(strings.Join(w.blocks(blocks, true), "\n"), " \u00a0\n")
 }
 
 // blocks writes blocks one below the other; outer says that they are not within

@@ -70,6 +70,10 @@ type reader struct {
 	exact strings.Builder
 }
 
+// apart stands between texts of two styles, which make no word together. It
+// shows nothing.
+const apart = "\u200b"
+
 // colon stands for one that was written by its name, and makes no emoji.
 const colon = "\ue000"
 
@@ -93,6 +97,10 @@ func (r *reader) both(s string) {
 }
 
 func (r *reader) visit(n ast.Node, in bool) (ast.WalkStatus, error) {
+	switch n.(type) {
+	case *ast.Emphasis, *east.Strikethrough, *ast.Link:
+		r.words.WriteString(apart) // signs stand there
+	}
 	if !in {
 		if n.Type() == ast.TypeBlock {
 			r.both("\n")
@@ -215,9 +223,9 @@ func Hold(ms []Seen) (h corpus.Held, odd []string) {
 		}
 		for _, md := range m.Components() {
 			r := Read(md)
-			h.Words += strings.ReplaceAll(r.Words, "\u200b", "") + "\n"
+			h.Words += strings.ReplaceAll(r.Words, apart, "") + "\n"
 			for _, l := range r.Code {
-				h.Code = append(h.Code, corpus.Line{Text: strings.ReplaceAll(l, "\u200b", "")})
+				h.Code = append(h.Code, corpus.Line{Text: strings.ReplaceAll(l, apart, "")})
 			}
 			odd = append(append(odd, r.Tags...), r.Emoji...)
 		}
