@@ -96,7 +96,7 @@ func (k *talker) look() {
 		return
 	}
 	switch verb, _, _ := strings.Cut(b.Data, ":"); verb {
-	case "retry":
+	case "retry", "cont": // to go on quotes what was asked, when more was said since
 		again(k.t, k.r, b)
 	case "run", "clear":
 		k.stopping = false
