@@ -121,8 +121,18 @@ func (c *Clicks) fill(ctx context.Context, in chat.Inbound, a chat.Ask, ans chat
 	default:
 		return chat.Ack{}, fmt.Errorf("keep a part of the answer: %w", err)
 	}
-	a.Answer = ans
-	ack := chat.Ack{Toast: i18n.T(in.Sender.Lang, "receive.click_partial", "done", len(ans.Values), "all", len(a.Question.Queries))}
+	a, err := c.asks.AskByID(ctx, a.ID) // somebody else may have filled in the rest meanwhile
+	if err != nil {
+		return chat.Ack{}, fmt.Errorf("read ask: %w", err)
+	}
+	switch t, _ := parse(in.Data); {
+	case a.State != chat.AskOpen:
+		return c.over(ctx, in, a.ID, c.alert(in, "click_expired"))
+	case t.send != "" && a.Question.Unanswered(a.Answer.Values) < 0:
+		ans.Values = a.Answer.Values
+		return c.decide(ctx, in, ans)
+	}
+	ack := chat.Ack{Toast: i18n.T(in.Sender.Lang, "receive.click_partial", "done", len(a.Answer.Values), "all", len(a.Question.Queries))}
 	ack.Replace = c.face(ctx, a)
 	return ack, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"cligate/internal/chat"
 	"cligate/internal/platform"
+	"cligate/internal/receive"
 )
 
 // survey is three questions: one of several options, several options, words.
@@ -244,5 +245,54 @@ func TestAGroupThatIsToldToBeDirectGivesNoRights(t *testing.T) {
 	d.receive(m)
 	if got := d.state(a); got.State != chat.AskOpen {
 		t.Errorf("%+v", got)
+	}
+}
+
+// hurried is a ledger in which somebody else is a moment faster.
+type hurried struct {
+	lazyAsks
+	first map[string][]string
+}
+
+func (h *hurried) Fill(ctx context.Context, id int64, a chat.Answer) error {
+	if h.first != nil {
+		if err := h.lazyAsks.Fill(ctx, id, chat.Answer{Effect: chat.EffectChoose, By: member, Values: h.first}); err != nil {
+			return err
+		}
+	}
+	return h.lazyAsks.Fill(ctx, id, a)
+}
+
+func TestTwoHalvesOfAFormThatComeTogetherAreAnAnswer(t *testing.T) {
+	t.Parallel()
+	var d *door
+	d = open(t, func(x *receive.Deps) {
+		x.Clicks = receive.NewClicks(&hurried{lazyAsks{&d}, map[string][]string{"Which color?": {"Red"}, "Which sizes?": {"M"}}}, lazyBoard{&d}, faces{}, nil)
+	})
+	a := d.ask(owner, survey, time.Hour)
+	ack := d.submit(owner, a, "form", map[string][]string{"w2": {"Rosa"}})
+	if got := d.state(a); got.State != chat.AskAnswered || len(got.Answer.Values) != 3 || got.Answer.By.ID != owner.ID || ack.Toast != "Answered" || d.board.n.Load() != 1 {
+		t.Errorf("%s %+v, %+v", got.State, got.Answer, ack)
+	}
+}
+
+// lazyBoard is the board of a door that is not built yet.
+type lazyBoard struct{ d **door }
+
+func (b lazyBoard) Decided(a chat.Ask) { (*b.d).board.Decided(a) }
+
+// A service may leave out the name, or take too long for it.
+func TestWhoDecidedIsNamedAsTheyWereKnownBefore(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	d.grant(member.ID, chat.RoleMember)
+	a := d.ask(member, approval, time.Hour)
+	d.receive(d.message(chat.KindText, group, owner)) // here the name is told
+	nameless := owner
+	nameless.Name = ""
+	ack := d.receive(d.press(nameless, fmt.Sprintf("ask:%d:0", a.ID)))[0]
+	late := d.receive(d.press(member, fmt.Sprintf("ask:%d:1", a.ID)))[0]
+	if ack.Replace == nil || !strings.Contains(ack.Replace.Markdown, "answered by Olga") || late.Toast != "Already answered by Olga." {
+		t.Errorf("%+v, %+v", ack, late)
 	}
 }

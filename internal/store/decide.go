@@ -12,10 +12,6 @@ import (
 
 // Decide is described at receive.Asks.
 func (v Asks) Decide(ctx context.Context, d chat.Decision) (a chat.Ask, err error) {
-	answer, err := encode(d.Answer)
-	if err != nil {
-		return a, err
-	}
 	err = v.write(ctx, func(ctx context.Context, t *tx) (err error) {
 		if a, err = askByID(ctx, t, d.Ask); err != nil {
 			return err
@@ -24,6 +20,13 @@ func (v Asks) Decide(ctx context.Context, d chat.Decision) (a chat.Ask, err erro
 			d.At = t.now
 		}
 		if err := mayDecide(a, d); err != nil {
+			return err
+		}
+		if d.Answer.By, err = named(ctx, t, a.Place.Account, d.Answer.By); err != nil {
+			return err
+		}
+		answer, err := encode(d.Answer)
+		if err != nil {
 			return err
 		}
 		_, err = t.exec(ctx, `UPDATE ask SET state = 'answered', answer = ?, used_at = ? WHERE id = ? AND state = 'open'`,
@@ -42,6 +45,20 @@ func (v Asks) Decide(ctx context.Context, d chat.Decision) (a chat.Ask, err erro
 		return err
 	})
 	return a, err
+}
+
+// named is p with the name that was known before, where the service did not
+// tell it this time.
+func named(ctx context.Context, h handle, account string, p chat.Person) (chat.Person, error) {
+	if p.Name != "" {
+		return p, nil
+	}
+	name, err := first(ctx, h, value[string], `SELECT name FROM person WHERE account = ? AND ext = ?`, account, p.ID)
+	if err != nil && chat.CodeOf(err) != chat.Missing {
+		return p, fmt.Errorf("name of a person: %w", err)
+	}
+	p.Name = name
+	return p, nil
 }
 
 // mayDecide says whether d can settle a. A transaction is around it, so what

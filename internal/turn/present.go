@@ -13,6 +13,7 @@ import (
 
 const (
 	inlineLimit = 3000 // runes of a request that are shown in the message itself
+	inlineLines = 140  // a longer listing would become a file anyway, and take the buttons along
 	labelLimit  = 60   // runes of a button
 	titleLimit  = 300
 )
@@ -132,7 +133,7 @@ func (a question) detail() (string, *chat.OutFile) {
 	if hidden {
 		note = "\n\n_" + i18n.T(a.lang, "turn.ask.hidden") + "_"
 	}
-	if utf8.RuneCountInString(shown) > inlineLimit {
+	if utf8.RuneCountInString(shown) > inlineLimit || strings.Count(shown, "\n") >= inlineLines {
 		name := "request-" + a.digest[:12] + ".txt"
 		text := i18n.T(a.lang, "turn.ask.attached", "file", name, "digest", a.digest)
 		return text + note, &chat.OutFile{Name: name, Body: []byte(shown)}

@@ -39,9 +39,15 @@ func TestChoiceShowsTheAgentsOwnOptions(t *testing.T) {
 }
 
 func TestLongRequestIsAttachedWhole(t *testing.T) {
+	for name, detail := range map[string]string{"many words": strings.Repeat("echo harmless; ", 1500) + "rm -rf /", "many lines": strings.Repeat("harmless\n", 150) + "rm -rf /"} {
+		t.Run(name, func(t *testing.T) { attached(t, detail) })
+	}
+}
+
+func attached(t *testing.T, detail string) {
+	t.Helper()
 	bubble(t, func(t *testing.T) {
 		h := build(t, turn.Config{})
-		detail := strings.Repeat("echo harmless; ", 1500) + "rm -rf /"
 		h.agent.Script(fake.Ask(approval("a1", detail)), fake.Text("{answer}"))
 		_, done := h.run(t.Context(), "list")
 		shown := h.deliver()
