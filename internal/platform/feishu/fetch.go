@@ -74,9 +74,19 @@ func (r *rest) download(ctx context.Context, path string, query map[string]strin
 			r.tokens.drop(token)
 			continue
 		}
-		return reading(err)
+		switch chat.CodeOf(err) {
+		case chat.Full:
+			return chat.Say(chat.Full, "feishu.why_too_large", err, "limit", maxFetch>>20)
+		case chat.Missing, chat.Gone:
+			return chat.Say(chat.Missing, "feishu.why_file_gone", err)
+		default:
+			return reading(err)
+		}
 	}
 }
+
+// maxFetch is the most that the service lets a bot download.
+const maxFetch = 100 << 20
 
 func (r *rest) stream(ctx context.Context, path string, query map[string]string, token string, w io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
