@@ -67,8 +67,11 @@ func (b *bursts) add(in chat.Inbound, to thread, now time.Time) (ready []*burst)
 		cur = &burst{author: who, to: to, first: now}
 		b.open = append(b.open, cur)
 	}
+	due := now.Add(b.wait(in))
+	if in.Strewn || !slices.ContainsFunc(cur.rows, strewn) || due.After(cur.due) { // words do not end the wait for pictures
+		cur.due = due
+	}
 	cur.rows = append(cur.rows, in)
-	cur.due = now.Add(b.wait(in))
 	if last := cur.first.Add(burstMost); cur.due.After(last) {
 		cur.due = last
 	}
@@ -87,6 +90,8 @@ func (b *bursts) together(a, in chat.Inbound) bool {
 	}
 	return in.SentAt.Sub(a.SentAt).Abs() <= max(b.wait(a), b.wait(in))+coarse
 }
+
+func strewn(in chat.Inbound) bool { return in.Strewn }
 
 func (b *bursts) find(who author) *burst {
 	i := slices.IndexFunc(b.open, func(x *burst) bool { return x.author == who })

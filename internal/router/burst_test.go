@@ -104,8 +104,11 @@ func TestPicturesThatDoNotTellOfEachOtherAreWaitedFor(t *testing.T) {
 			t.Fatalf("ready after %d: %v", i, ids(ready))
 		}
 	}
-	b.add(msg(3, "a", at(2200)), thread{}, at(2200)) // the words to them
-	if got := ids(b.due(at(2350))); fmt.Sprint(got) != "[[0 1 2 3]]" {
+	b.add(msg(3, "a", at(2200)), thread{}, at(2200)) // the words to them, which overtake a picture
+	if got := ids(b.due(at(2350))); len(got) != 0 {
+		t.Errorf("the words end the wait: %v", got)
+	}
+	if got := ids(b.due(at(3500))); fmt.Sprint(got) != "[[0 1 2 3]]" {
 		t.Errorf("bursts = %v", got)
 	}
 	late := msg(4, "a", at(0))

@@ -106,7 +106,7 @@ func TestAVerdictInReplyToARequestCountsOnFeishu(t *testing.T) {
 	u.r.Until("it asks", func() bool {
 		m, _, ok := u.Find("ask:")
 		ask = m.ID
-		return ok
+		return ok && u.r.Count("SELECT count(*) FROM receipt WHERE msg = '"+ask+"'") > 0 // people read more slowly
 	})
 	u.posts(feishu.Say{Text: "@Rig allow", ReplyTo: ask})
 	u.Await("allowed it")
@@ -168,7 +168,7 @@ func TestAMessageUnderAnotherIdRunsOnceAndEqualMessagesRunTwice(t *testing.T) {
 
 func TestPicturesSentAtOnceOnFeishuAreOneTurn(t *testing.T) {
 	t.Parallel()
-	u, _ := bureau(t, rig.Options{})
+	u, _ := bureau(t, rig.Options{Env: []string{"CLIGATE_ALBUM_WINDOW=4s"}})
 	for range 3 {
 		u.shares("")
 	}
@@ -180,7 +180,7 @@ func TestPicturesSentAtOnceOnFeishuAreOneTurn(t *testing.T) {
 
 func TestMessagesThatFeishuBringsOutOfOrderStandInOrder(t *testing.T) {
 	t.Parallel()
-	u, _ := bureau(t, rig.Options{Env: []string{"CLIGATE_QUEUE_BURST=1s"}})
+	u, _ := bureau(t, rig.Options{Env: []string{"CLIGATE_BURST_WINDOW=4s"}})
 	now := time.Now()
 	first := u.posts(feishu.Say{Text: "say one", Quiet: true, At: now})
 	second := u.posts(feishu.Say{Text: "say two", Quiet: true, At: now.Add(20 * time.Millisecond)})
