@@ -1,6 +1,7 @@
 package feishu
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -148,6 +149,15 @@ func (x *console) PingEvery(app string, seconds int, none bool) {
 	s.apps[app].endpoint.pingEvery, s.apps[app].endpoint.noConfig = seconds, none
 }
 
+// KnownAs makes the service name another address of its own when it says where
+// to connect.
+func (x *console) KnownAs(url string) {
+	s := x.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known = url
+}
+
 const (
 	endpointPath = "/callback/ws/endpoint"
 	socketPath   = "/ws/v2"
@@ -192,7 +202,7 @@ func (s *Server) openEndpoint(w http.ResponseWriter, r *http.Request) {
 	default:
 		device, ticket := s.id("dev"), s.id("ticket")
 		s.ticket(ticket, a.id)
-		url := fmt.Sprintf("ws%s%s?device_id=%s&service_id=7&ticket=%s", strings.TrimPrefix(s.URL, "http"), socketPath, device, ticket)
+		url := fmt.Sprintf("ws%s%s?device_id=%s&service_id=7&ticket=%s", strings.TrimPrefix(cmp.Or(s.known, s.URL), "http"), socketPath, device, ticket)
 		reply(0, "ok", map[string]any{"URL": url, "ClientConfig": a.endpoint.config()})
 	}
 }

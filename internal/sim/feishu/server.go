@@ -38,6 +38,7 @@ type Server struct {
 	*crowd
 
 	http   *http.Server
+	known  string // the address it names itself by; empty = URL
 	mu     sync.Mutex
 	apps   map[string]*app
 	world  *world
