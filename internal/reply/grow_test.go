@@ -1,8 +1,11 @@
 package reply_test
 
 import (
+	"context"
 	"fmt"
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -390,4 +393,62 @@ func (h *house) queued(p chat.Place) chat.Turn {
 		h.t.Fatal(err)
 	}
 	return tn
+}
+
+func TestALineIsAllThatAQuietChatSeesUntilTheAnswer(t *testing.T) {
+	bubble(t, growing(), func(h *house) {
+		tn := turnOf(h.place("1", true), 1)
+		l := h.voice.Begin(tn, look(chat.VerbosityStatus))
+		busy(l)
+		sleep(2 * time.Second)
+		if got := h.tg.Texts("1"); len(got) != 1 || strings.Contains(got[0], "so far") || strings.Contains(got[0], "Bash") || !strings.Contains(got[0], "working") {
+			t.Errorf("shows %q", got)
+		}
+		h.finish(l, tn, "the answer")
+		sleep(time.Minute)
+		h.want("1", "the answer\n\ndone · 3s")
+	})
+}
+
+// The ledger fails while a message is closed and another one begun: no word is
+// lost, none is there twice.
+func TestALedgerThatFailsLosesNoPieceOfALongAnswer(t *testing.T) {
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			bubble(t, growing(), func(h *house) {
+				h.stop()
+				h.ledger = &full{Ledger: h.db.Outbox(), rnd: rand.New(rand.NewPCG(seed, 3))}
+				h.start()
+				tn := turnOf(h.place("1", true), 1)
+				l := h.voice.Begin(tn, look(""))
+				paragraphs(l, 250, 50*time.Millisecond)
+				text := l.Text()
+				h.finish(l, tn, strings.TrimRight(text, "\n"))
+				sleep(10 * time.Minute)
+				wantWhole(t, h, text)
+			})
+		})
+	}
+}
+
+// full is a ledger that takes rows every now and then, and does not always say
+// so.
+type full struct {
+	reply.Ledger
+	mu  sync.Mutex
+	rnd *rand.Rand
+}
+
+// Enqueue implements reply.Outbox.
+func (f *full) Enqueue(ctx context.Context, outs []chat.Out) error {
+	f.mu.Lock()
+	n := f.rnd.IntN(4)
+	f.mu.Unlock()
+	if n < 2 {
+		return errDisk
+	}
+	if err := f.Ledger.Enqueue(ctx, outs); err != nil || n > 2 {
+		return err
+	}
+	return errDisk // stored all the same
 }

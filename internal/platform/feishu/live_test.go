@@ -139,6 +139,17 @@ func (h *house) closed() {
 			h.t.Errorf("card %s was painted anew %d times", id, c.Repaints)
 		}
 	}
+	streamed := map[string][]time.Time{}
+	for _, call := range h.s.Calls() {
+		if call.Method != "element.content" {
+			continue
+		}
+		at := append(streamed[call.Message], call.At)
+		streamed[call.Message] = at
+		if n := len(at); call.Message != "" && n > 5 && at[n-1].Sub(at[n-6]) < time.Second {
+			h.t.Errorf("6 updates of card %s within %v", call.Message, at[n-1].Sub(at[n-6]))
+		}
+	}
 	for _, v := range h.s.Violations() {
 		h.t.Errorf("beyond a budget: %s", v.Key)
 	}
