@@ -213,7 +213,7 @@ func openBots(cfg config.Config, n botNeeds, log *slog.Logger) ([]bot, error) {
 
 func openFeishu(c config.NamedFeishu, cfg config.Config, n botNeeds, log *slog.Logger) (bot, error) {
 	a, err := feishu.Open(feishu.Config{
-		Account: c.Name, AppID: c.AppID, AppSecret: c.AppSecret, BaseURL: c.BaseURL, Mode: feishu.Mode(c.Mode), Proxy: c.Proxy,
+		Account: c.Name, AppID: c.AppID, AppSecret: c.AppSecret, BaseURL: c.BaseURL, Mode: feishu.Mode(c.Mode), Proxy: c.Proxy, Silence: c.Silence,
 		WebhookAddr: c.WebhookAddr, WebhookPath: c.WebhookPath, EncryptKey: c.EncryptKey, VerificationToken: c.VerificationToken,
 		Lang: cfg.Language, Alarm: func(detail string, speaks bool) { n.alarm(c.Name, detail, speaks) }, ListenAll: room(cfg).Listen == chat.ListenAll,
 	}, n.spool, log)

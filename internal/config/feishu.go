@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // Feishu is one custom app on Feishu or Lark.
@@ -17,6 +18,9 @@ type Feishu struct {
 	Mode          string   `mapstructure:"mode"`                // websocket, webhook
 	Proxy         string   `mapstructure:"proxy" secret:"true"` // may carry a password
 	ProxyFile     string   `mapstructure:"proxy_file"`
+	// Silence is how long the long connection may bring no event before it is
+	// renewed: some answer pings and bring nothing any more.
+	Silence time.Duration `mapstructure:"silence"`
 
 	WebhookAddr           string `mapstructure:"webhook_addr"` // host:port that is listened on
 	WebhookPath           string `mapstructure:"webhook_path"`
@@ -39,7 +43,7 @@ const modeSocket = "websocket"
 
 // defaultFeishu is an app without any key set.
 func defaultFeishu() Feishu {
-	return Feishu{BaseURL: "https://open.feishu.cn", Mode: modeSocket, WebhookAddr: "127.0.0.1:8767", WebhookPath: "/feishu"}
+	return Feishu{BaseURL: "https://open.feishu.cn", Mode: modeSocket, WebhookAddr: "127.0.0.1:8767", WebhookPath: "/feishu", Silence: 30 * time.Minute}
 }
 
 // Configured reports whether there is an app.
@@ -57,6 +61,9 @@ func (f *Feishu) fill(from Feishu) {
 		if *s.to == "" {
 			*s.to = s.def
 		}
+	}
+	if f.Silence == 0 {
+		f.Silence = from.Silence
 	}
 }
 
@@ -107,6 +114,9 @@ func (f Feishu) check(at string) (bad []string) {
 		bad = append(bad, fmt.Sprintf("%sbase_url: %q is not an http address", at, f.BaseURL))
 	}
 	bad = append(bad, checkProxy(at, f.Proxy)...)
+	if f.Silence < time.Second {
+		bad = append(bad, fmt.Sprintf("%ssilence: %s is less than 1s", at, f.Silence))
+	}
 	for _, o := range f.Owners {
 		if !openIDRule.MatchString(o) {
 			bad = append(bad, fmt.Sprintf("%sowners: %q is not an open_id of this app, which begins with ou_ (/whoami or a first message shows it)", at, o))

@@ -25,6 +25,7 @@ type courier struct {
 
 	mu    sync.Mutex
 	cards map[string]*tally // by entity
+	spent recent[int]       // the last numbers of entities that have ended
 	slow  recent[time.Time] // live messages without an entity: when they were edited last
 }
 

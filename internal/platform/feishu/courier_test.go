@@ -145,6 +145,14 @@ func TestACardThatHasEndedStaysSoWhenItsButtonsGo(t *testing.T) {
 			t.Fatalf("%+v", before)
 		}
 		end.Buttons = nil
+		_, err = c.send(t.Context(), chat.Out{Op: chat.OpEdit, Class: chat.OutNotice, Target: ref, Part: end})
+		must(t, err)
+		for _, call := range s.Calls() {
+			if !call.OK {
+				t.Errorf("refused: %+v", call)
+			}
+		}
+		s.Pass(time.Second)
 		_, err = sender(t, s).send(t.Context(), chat.Out{Op: chat.OpEdit, Class: chat.OutNotice, Target: ref, Part: end})
 		must(t, err)
 		if seen := s.Shown(direct)[0]; seen.Open || len(seen.Buttons) != 0 || seen.Text != before.Text {

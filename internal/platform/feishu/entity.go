@@ -84,16 +84,25 @@ func (c *courier) tally(card string) *tally {
 	t := c.cards[card]
 	if t == nil {
 		t = &tally{}
+		t.seq, _ = c.spent.get(card)
 		c.cards[card] = t
 	}
 	return t
 }
 
-// forget drops what was known of a card that changes no more.
+// forget drops what was known of a card that has ended, but for its last number:
+// its buttons may go yet.
 func (c *courier) forget(card string) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
+	t := c.cards[card]
 	delete(c.cards, card)
+	c.mu.Unlock()
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.spent.put(card, t.seq)
 }
 
 // sequenceTries is how often a number that is too low is raised.

@@ -46,6 +46,21 @@ func TestAHalfOpenConnectionIsReplacedWithinTwoPings(t *testing.T) {
 	finish(t, r)
 }
 
+// A connection that answers pings and brings no events any more is replaced when
+// it has been silent for as long as the operator allows.
+func TestAConnectionWithoutEventsIsReplaced(t *testing.T) {
+	t.Parallel()
+	r, p := onFeishu(t, rig.Socket, rig.Claude)
+	r.Start("CLIGATE_FEISHU_SILENCE=2s")
+	p.last()
+	r.Feishu.Turn(rig.App, feishu.Deafened)
+	p.tell(r.Words().Echo) // is not heard
+	p.settle()
+	p.last()
+	r.Judge()
+	finish(t, r)
+}
+
 // Whatever the service refuses for a while, and however: a stream ends as a
 // card that is closed and complete, and nothing is shown twice.
 func TestStreamsEndClosedAndCompleteWhateverIsRefused(t *testing.T) {
