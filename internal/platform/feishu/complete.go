@@ -14,8 +14,8 @@ const (
 	pressLimit = 400 * time.Millisecond // of a press: its answer names who pressed
 )
 
-// complete adds what the event leaves out and people should see: names, and of
-// a press whether its chat is a direct one.
+// complete adds what the event leaves out: names, how many there are in a
+// group, and of a press whether its chat is a direct one.
 func (a *Adapter) complete(ctx context.Context, t *taken) {
 	limit := nameLimit
 	var asked sync.WaitGroup
@@ -30,6 +30,7 @@ func (a *Adapter) complete(ctx context.Context, t *taken) {
 	if t.msg.Sender.Name == "" && t.msg.Sender.ID != "" && !t.msg.Sender.Bot {
 		t.msg.Sender.Name = a.nameOf(ctx, t.msg.Sender.ID, limit)
 	}
+	a.see(ctx, &t.msg)
 	asked.Wait()
 }
 

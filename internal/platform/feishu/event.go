@@ -12,6 +12,8 @@ const (
 	eventAdded    = "im.chat.member.bot.added_v1"
 	eventRemoved  = "im.chat.member.bot.deleted_v1"
 	eventEntered  = "im.chat.access_event.bot_p2p_chat_entered_v1"
+	eventCame     = "im.chat.member.user.added_v1"
+	eventWent     = "im.chat.member.user.deleted_v1"
 	eventGone     = "im.chat.disbanded_v1"
 	eventMenu     = "application.bot.menu_v6"
 )

@@ -24,9 +24,10 @@ type decoder struct {
 // mind is what was seen lately. None of it is needed for anything to arrive.
 type mind struct {
 	chats   recent[chatKind]
-	gone    recent[bool]   // messages that were taken back
-	directs recent[string] // by person: their direct chat
-	names   recent[string] // by open_id
+	crowds  recent[headcount] // by chat
+	gone    recent[bool]      // messages that were taken back
+	directs recent[string]    // by person: their direct chat
+	names   recent[string]    // by open_id
 }
 
 // chatKind is what is known of a chat.
@@ -222,6 +223,8 @@ func (d decoder) about(e event, p placed) (chat.Message, bool) {
 		return m, p.Chat != ""
 	case eventMenu:
 		return d.menu(m, p)
+	case eventCame, eventWent:
+		d.mind.crowds.put(p.Chat, headcount{}) // to be counted again
 	}
 	return m, false
 }

@@ -248,3 +248,20 @@ func TestAFileIsHandedOnAsItArrives(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAnswerOutlivesTheMessageThatItsTopicBeganWith(t *testing.T) {
+	t.Parallel()
+	s, a := office(t)
+	root, _ := s.Say(sim.Say{App: appID, Chat: team, From: ben, Text: "a topic"})
+	s.Say(sim.Say{App: appID, Chat: team, From: anna, Text: "@Rig hello", ReplyTo: root, Thread: true})
+	s.Recall(appID, root)
+	for _, part := range append(a.Render(chat.Reply{Kind: chat.ReplyAnswer, Markdown: "**the answer**"}), chat.Part{Text: "the notice"}) {
+		ref, err := a.Send(t.Context(), chat.Out{Key: "k" + part.Text, Place: chat.Place{Chat: team, Thread: root}, Op: chat.OpPost, Class: chat.OutFinal, Part: part})
+		if err != nil || ref.ID == "" {
+			t.Fatalf("%+v, %v", ref, err)
+		}
+	}
+	if got := strings.Join(texts(s, team), " "); !strings.Contains(got, "the answer") || !strings.Contains(got, "the notice") {
+		t.Errorf("shown: %q", got)
+	}
+}

@@ -309,3 +309,18 @@ func TestOnFeishuOnlyPeopleOfTheTenantWhoNameTheBotAreHeard(t *testing.T) {
 	}
 	u.r.Judge()
 }
+
+func TestWhoeverIsAloneWithTheBotOnFeishuNeedNotNameIt(t *testing.T) {
+	t.Parallel()
+	_, u := bureau(t, rig.Options{})
+	u.r.Feishu.AddChat("oc_alone", feishu.Group, "Mine", []string{rig.App}, rig.Person(rig.Owner))
+	alone := u.in(u.r.FeishuAs("oc_alone", rig.Person(rig.Owner)))
+	alone.ask("say alone", "alone")
+	u.posts(feishu.Say{Text: "say among others"})
+	alone.ask("say again", "again")
+	alone.r.Rest()
+	if u.Text() != "" {
+		t.Errorf("said %s", u.Text())
+	}
+	u.r.Judge()
+}
