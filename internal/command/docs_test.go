@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// foreign are commands of BotFather, and others that pages speak of.
-var foreign = []string{"newbot", "setprivacy", "setjoingroups", "setdescription", "setabouttext", "setuserpic", "setcommands", "revoke", "token", "pair"}
+// theirs are commands of BotFather, and others that pages speak of.
+var theirs = []string{"newbot", "setprivacy", "setjoingroups", "setdescription", "setabouttext", "setuserpic", "setcommands", "revoke", "token", "pair"}
 
 // TestThePagesAboutServicesKnowEveryCommandAndNoOther keeps the pages about chat
 // services true. The one about Telegram has the list.
@@ -29,7 +29,7 @@ func TestThePagesAboutServicesKnowEveryCommandAndNoOther(t *testing.T) {
 			}
 		}
 		for _, m := range regexp.MustCompile("`/([a-z]+)[ @`]").FindAllStringSubmatch(page, -1) {
-			if !s.Has(m[1]) && !slices.Contains(foreign, m[1]) {
+			if !s.Has(m[1]) && !slices.Contains(theirs, m[1]) {
 				t.Errorf("docs/%s mentions /%s, which is no command", name, m[1])
 			}
 		}
