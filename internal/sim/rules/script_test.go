@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
 
+	"cligate/internal/sim/feishu"
 	"cligate/internal/sim/rig"
 	"cligate/internal/sim/telegram"
 )
@@ -38,7 +39,7 @@ func TestTheBinaryAtATerminal(t *testing.T) {
 			e.Setenv("CLIGATE_WEB_ADDR", "off")
 			e.Setenv("TELEGRAM", srv.URL)
 			e.Setenv("TOKEN", rig.Token)
-			return nil
+			return apps(e)
 		},
 		Condition: func(name string) (bool, error) {
 			if name == "disk" {
@@ -50,6 +51,21 @@ func TestTheBinaryAtATerminal(t *testing.T) {
 			"up": up, "until": until, "sentence": sentence, "newer": newer, "port": port, "disk": disk, "unchanged": unchanged,
 		},
 	})
+}
+
+// apps opens a Feishu with an app that is set up and one that is so by half.
+func apps(e *testscript.Env) error {
+	srv, err := feishu.New()
+	if err != nil {
+		return err
+	}
+	e.Defer(srv.Close)
+	e.Setenv("FEISHU", srv.URL)
+	srv.AddApp("cli_whole", "a-secret-of-the-app", "Whole")
+	srv.AddApp("cli_half", "a-secret-of-the-app", "Half")
+	srv.Configure("cli_half", feishu.Setup{Without: []string{"im.message.receive_v1", "card.action.trigger"}})
+	srv.Withdraw("cli_half", "im:message", "im:message:send_as_bot", "im:message.group_msg", "contact:user.base:readonly")
+	return nil
 }
 
 // until repeats a command until it prints what is waited for: until pattern
