@@ -98,7 +98,7 @@ func choose(ctx context.Context, s *Set, c Call, t chat.Turn, choice string, in 
 	if err := note(ctx, s, t, choice); err != nil {
 		return Result{}, err
 	}
-	return Result{Wake: wake}, nil
+	return Result{Wake: wake, Chosen: t.ID}, nil
 }
 
 // note keeps the choice. A turn that offers none (it succeeded) is left alone.

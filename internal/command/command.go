@@ -86,6 +86,7 @@ type TopicOrder struct {
 type Result struct {
 	Replies []chat.Reply
 	Topic   *TopicOrder // is to be made once the message has ended
+	Chosen  int64       // the turn about which a choice was made: its message offers none any more; 0 = none
 	Wake    int64       // the session whose queue is to be looked at once the replies are stored; 0 = none
 }
 

@@ -38,7 +38,7 @@ func renew(ctx context.Context, s *Set, c Call) (Result, error) {
 		return Result{}, err
 	}
 	res := c.say("new", "session", next.ID)
-	res.Wake = wake
+	res.Wake, res.Chosen = wake, t.ID
 	return res, nil
 }
 

@@ -152,7 +152,7 @@ func (o old) press(ctx context.Context, in chat.Inbound, what string) error {
 	over := func() error {
 		var more []chat.Out
 		if all == len(rows) {
-			more = o.desk.unbutton(ctx, in)
+			more = messages{o.desk}.unbutton(ctx, in)
 		}
 		return o.end.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, more, text...)
 	}

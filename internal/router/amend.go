@@ -149,7 +149,7 @@ func (c changes) again(ctx context.Context, in chat.Inbound, t chat.Turn, all []
 
 // made ends the press of a button that has made a turn.
 func (c changes) made(ctx context.Context, in chat.Inbound, wake int64, rs []chat.Reply) error {
-	err := c.end.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, c.desk.unbutton(ctx, in), rs...)
+	err := c.end.settleWith(ctx, in, []int64{in.ID}, chat.InboundDone, chat.CodeNone, messages{c.desk}.unbutton(ctx, in), rs...)
 	if err == nil && wake != 0 {
 		c.desk.lanes.Wake(wake)
 	}

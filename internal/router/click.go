@@ -60,26 +60,24 @@ var once = []string{"edit", "lost", "cont", "retry", "drop", "run", "clear", "un
 // others of its message still do.
 var single = []string{"rm", "now", "rule", "take", "compact", "listen", "sharing"}
 
+// messages are those of ours that people have before them.
+type messages struct{ *desk }
+
 // linesBack is how far back the message of a button is looked for.
 const linesBack = 200
 
 // unbutton makes the edit that takes used buttons off the message that was
 // pressed; nothing when it cannot be found. The text stays as it was sent.
-func (d *desk) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
+func (d messages) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
 	verb, row, _ := strings.Cut(in.Data, ":")
 	if in.Kind != chat.KindClick || (!slices.Contains(single, verb) && !slices.Contains(once, verb)) {
 		return nil
 	}
-	lines, err := d.History.Lines(ctx, in.Conversation, time.Time{}, linesBack)
-	if err != nil {
-		d.cfg.Log.WarnContext(ctx, "message of a button not found", "inbound", in.ID, "err", err)
+	line, ok := d.shown(ctx, in, func(l chat.Line) bool { return l.Ref.ID == in.Ref.ID })
+	if !ok {
 		return nil
 	}
-	i := slices.IndexFunc(lines, func(l chat.Line) bool { return l.Outbox != 0 && !l.Ref.Zero() && l.Ref.ID == in.Ref.ID })
-	if i < 0 {
-		return nil
-	}
-	part := lines[i].Part
+	part := line.Part
 	if w := part.Waits; w != nil && !waits(ctx, d.Turns, w.Turn) {
 		return nil // it was changed with its turn
 	}
@@ -91,7 +89,40 @@ func (d *desk) unbutton(ctx context.Context, in chat.Inbound) []chat.Out {
 	})
 	return []chat.Out{{
 		Key: fmt.Sprintf("in/%d/unbutton", in.ID), Place: in.Place, Class: chat.OutNotice,
-		Op: chat.OpEdit, Part: part, Target: lines[i].Ref,
+		Op: chat.OpEdit, Part: part, Target: line.Ref,
+	}}
+}
+
+// shown finds a message of ours that in may be about.
+func (d messages) shown(ctx context.Context, in chat.Inbound, wanted func(chat.Line) bool) (chat.Line, bool) {
+	lines, err := d.History.Lines(ctx, in.Conversation, time.Time{}, linesBack)
+	if err != nil {
+		d.cfg.Log.WarnContext(ctx, "message of a button not found", "inbound", in.ID, "err", err)
+		return chat.Line{}, false
+	}
+	i := slices.IndexFunc(lines, func(l chat.Line) bool { return l.Outbox != 0 && !l.Ref.Zero() && wanted(l) })
+	if i < 0 {
+		return chat.Line{}, false
+	}
+	return lines[i], true
+}
+
+// chosen makes the edit that takes the choices about a turn off the message
+// that tells how it ended, after somebody chose by a command.
+func (d messages) chosen(ctx context.Context, in chat.Inbound, turn int64) []chat.Out {
+	of := func(b chat.Button) bool {
+		verb, row, _ := strings.Cut(b.Data, ":")
+		row, _, _ = strings.Cut(row, ":")
+		return slices.Contains([]string{"cont", "retry", "drop", "renew"}, verb) && row == strconv.FormatInt(turn, 10)
+	}
+	line, ok := d.shown(ctx, in, func(l chat.Line) bool { return len(keep(l.Part.Buttons, of)) > 0 })
+	if !ok {
+		return nil
+	}
+	part := line.Part
+	part.Buttons = keep(part.Buttons, func(b chat.Button) bool { return !of(b) })
+	return []chat.Out{{
+		Key: fmt.Sprintf("in/%d/chosen", in.ID), Place: in.Place, Class: chat.OutNotice, Op: chat.OpEdit, Part: part, Target: line.Ref,
 	}}
 }
 
@@ -104,7 +135,7 @@ func given(verb, row string, b chat.Button) bool {
 
 // stillWaits reports whether a button is of use: one that removes a turn is
 // not, when the turn waits no more.
-func (d *desk) stillWaits(ctx context.Context, b chat.Button) bool {
+func (d messages) stillWaits(ctx context.Context, b chat.Button) bool {
 	verb, row, _ := strings.Cut(b.Data, ":")
 	if verb != "rm" && verb != "now" {
 		return true

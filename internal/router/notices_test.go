@@ -142,6 +142,9 @@ func TestContinueGoesOnWithWhatWasInterruptedWhateverWasSaidSince(t *testing.T) 
 		h.click("rm:") // what was taken back is no turn that ran
 		h.say("/continue")
 		h.heard(fmt.Sprintf("#%d", cut.ID), "work")
+		if p := h.voice.now(ref); len(p.Buttons) != 0 || !strings.Contains(p.Text, "interrupted") {
+			t.Errorf("the note reads %+v", p)
+		}
 		h.runner.end(h.runner.last().ID, chat.TurnSucceeded)
 		q := h.runner.last()
 		if q.Names != cut.ID || !strings.Contains(q.Input.Text(), "An earlier run") || !strings.Contains(q.Input.Text(), "work") {

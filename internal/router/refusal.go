@@ -56,7 +56,7 @@ func (p Presses) Refused(ctx context.Context, in chat.Inbound, why chat.Refusal)
 		return
 	}
 	b := p.buttons
-	outs := b.intake.desk.unbutton(ctx, in)
+	outs := messages{b.intake.desk}.unbutton(ctx, in)
 	if len(outs) == 0 {
 		return
 	}

@@ -133,7 +133,10 @@ func (k *intake) carry(ctx context.Context, c command.Call) error {
 
 // more is what is committed with the end of a command beside its replies.
 func (k *intake) more(ctx context.Context, in chat.Inbound, res command.Result) []chat.Out {
-	outs := k.desk.unbutton(ctx, in)
+	outs := messages{k.desk}.unbutton(ctx, in)
+	if res.Chosen != 0 && in.Kind != chat.KindClick {
+		outs = append(outs, messages{k.desk}.chosen(ctx, in, res.Chosen)...)
+	}
 	if res.Topic == nil {
 		return outs
 	}
