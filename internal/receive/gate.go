@@ -169,6 +169,9 @@ func (g *Gate) Receive(ctx context.Context, b platform.Batch) ([]chat.Ack, error
 		} else if acks[at[n]], err = g.ack(ctx, rows[n]); err != nil {
 			return nil, err
 		}
+		if !rec.Fresh && nos[n].Text != "" { // what it did may be why it would be refused now
+			acks[at[n]].Toast = i18n.T(rows[n].Sender.Lang, "receive.click_taken")
+		}
 		acks[at[n]].Inbound, acks[at[n]].Fresh = rec.ID, rec.Fresh
 	}
 	if len(rows) > 0 {

@@ -123,6 +123,11 @@ func TestPressThatIsDeliveredAgainIsNotRefusedForWhatItDid(t *testing.T) {
 		m := h.message("", func(m *chat.Message) { m.Kind, m.Data, m.Ref = chat.KindClick, data, ref })
 		first := h.receive(m)[0]
 		synctest.Wait()
+		stop := h.message("", func(m *chat.Message) { m.Kind, m.Data, m.Ref = chat.KindClick, "stop:1", ref })
+		h.refused(h.receive(stop)[0], "already over")
+		if again := h.receive(stop)[0]; again.Alert || again.Toast != first.Toast {
+			t.Errorf("a refused press, delivered again, shows %+v", again)
+		}
 		if again := h.receive(m)[0]; again.Alert || again.Toast != first.Toast || again.Fresh {
 			t.Errorf("first %+v, again %+v", first, again)
 		}
