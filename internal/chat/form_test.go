@@ -12,7 +12,7 @@ import (
 // ends with what was said last about it.
 func TestAFormThatIsFilledInStepByStepSaysWhatWasSaidLast(t *testing.T) {
 	t.Parallel()
-	rnd := rand.New(rand.NewPCG(7, 11)) //nolint:gosec // a test that is the same each time
+	rnd := rand.New(rand.NewPCG(7, 11))
 	for range 2000 {
 		q := Question{Kind: AskChoice}
 		for n := range 1 + rnd.IntN(4) {
