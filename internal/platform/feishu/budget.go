@@ -101,6 +101,14 @@ func withControls(parts []chat.Part, form *chat.Form, rows [][]chat.Button) []ch
 // blank is a part that something else is to stand on.
 func blank() chat.Part { return chat.Part{Text: "…", Format: encode(format{Markdown: "…"})} }
 
+// slim leaves out panels, the oldest first, until a card is within its limits.
+func slim(ft format) format {
+	for len(ft.Panels) > 0 && !fits(chat.Part{Text: "…", Format: encode(ft)}) {
+		ft.Panels = ft.Panels[1:]
+	}
+	return ft
+}
+
 // fits reports whether the service takes the card of a part.
 func fits(p chat.Part) bool {
 	whole := card(p, someThread, true)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"cligate/internal/chat"
+	"cligate/internal/render"
 	sim "cligate/internal/sim/feishu"
 )
 
@@ -73,6 +74,34 @@ func TestACardIsNeverOverItsBudget(t *testing.T) {
 				t.Errorf("%.300s", last.Raw)
 			}
 		})
+	}
+}
+
+// Also when every share is used up at once.
+func TestACardThatIsFullInEveryWayIsAccepted(t *testing.T) {
+	t.Parallel()
+	s := service(t)
+	for name, char := range map[string]string{"letters": "x", "Chinese": "汉", "marks": "*", "quotes": `"`, "breaks": "\\ ", "emoji": "😀"} {
+		n := 6000
+		for len(split(render.Parse(strings.Repeat(char, n)), targetUnits)) > 1 {
+			n -= 25
+		}
+		line := strings.Repeat(char, 400/len(char))
+		panel := chat.Panel{Title: line, Lines: []string{line, line, line, line, line, line, line}}
+		for _, kind := range []chat.ReplyKind{chat.ReplyAnswer, chat.ReplyProgress} {
+			parts := form{}.render(chat.Reply{Kind: kind, Markdown: strings.Repeat(char, n), Status: strings.Repeat(line+"\n\n", 40), Footer: line,
+				Details: []chat.Panel{panel, panel, panel}, Buttons: [][]chat.Button{{{Label: "Stop", Data: "stop:1"}}}})
+			if len(parts) > 2 || len(parts[len(parts)-1].Buttons) != 1 {
+				t.Errorf("%s: %d parts", name, len(parts))
+			}
+			for _, p := range parts {
+				raw, err := text(card(p, someThread, true))
+				must(t, err)
+				if no := s.Judge(raw); no != "" || !fits(p) {
+					t.Errorf("%s, %s: %d bytes: %s", name, kind, len(raw), no)
+				}
+			}
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func (f form) render(r chat.Reply) []chat.Part {
 		if r.Grows {
 			ft.Markdown = open(md, ft.Markdown)
 		}
-		last.Format = encode(ft)
+		last.Format = encode(slim(ft))
 		last.Text = join(last.Text, render.Flatten(status).Plain, footer)
 		if last.Text == "" {
 			last.Text = "…"
