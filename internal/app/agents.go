@@ -3,9 +3,11 @@ package app
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -28,7 +30,8 @@ type agents struct {
 
 	mu     sync.Mutex
 	probes map[string]probe
-	heard  map[string]worker.Info // what the last live worker of an agent said
+	heard  map[string]worker.Info  // what the last live worker of an agent said
+	keep   func(name, said string) // keeps it for the next life; nil = it is forgotten
 }
 
 type probe struct {
@@ -116,8 +119,29 @@ func (a *agents) title(name string) string {
 // hear notes what an agent said about itself.
 func (a *agents) hear(name string, i worker.Info) {
 	a.mu.Lock()
-	defer a.mu.Unlock()
+	same := reflect.DeepEqual(a.heard[name], i)
 	a.heard[name] = i
+	a.mu.Unlock()
+	if same || a.keep == nil {
+		return
+	}
+	if said, err := json.Marshal(i); err == nil { // plain strings; cannot fail
+		a.keep(name, string(said))
+	}
+}
+
+// remember takes up what agents said in an earlier life, and has what they say
+// kept from now on.
+func (a *agents) remember(all map[string]string, keep func(name, said string)) {
+	for name, said := range all {
+		var i worker.Info
+		if json.Unmarshal([]byte(said), &i) != nil {
+			continue // another version's; it is said again
+		}
+		i.Version = "" // it may have been updated meanwhile
+		a.heard[name] = i
+	}
+	a.keep = keep
 }
 
 // bind tells where live workers are found.

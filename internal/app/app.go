@@ -160,6 +160,27 @@ func (a *App) identify(ctx context.Context) error {
 	return nil
 }
 
+// hearLimit bounds the writing of what an agent said about itself.
+const hearLimit = 10 * time.Second
+
+// listen takes up what agents said about themselves in earlier lives: which
+// models there are is asked about before one of them runs.
+func (a *App) listen(ctx context.Context) error {
+	all, err := a.db.Books().Heard(ctx)
+	if err != nil {
+		return fmt.Errorf("read what agents said about themselves: %w", err)
+	}
+	base := context.WithoutCancel(ctx)
+	a.agents.remember(all, func(name, said string) {
+		ctx, cancel := context.WithTimeout(base, hearLimit)
+		defer cancel()
+		if err := a.db.Books().Hear(ctx, name, said); err != nil {
+			a.log.WarnContext(ctx, "what an agent said about itself is not kept", "agent", name, "err", err)
+		}
+	})
+	return nil
+}
+
 // assemble wires the stations.
 func (a *App) assemble(ctx context.Context) error {
 	db, cfg := a.db, a.cfg
@@ -182,6 +203,9 @@ func (a *App) assemble(ctx context.Context) error {
 		owners[b.account] = b.owners
 	}
 	if err := a.identify(ctx); err != nil {
+		return err
+	}
+	if err := a.listen(ctx); err != nil {
 		return err
 	}
 	c := &a.core

@@ -39,6 +39,10 @@ type Session struct {
 	Model        string // what it is to run with; empty = the agent's default. Likewise:
 	Mode         string
 	Effort       string
+	// Unproven says that no turn has succeeded since Model was chosen; Proven is
+	// the one before it. It comes back when the agent knows no such model.
+	Unproven bool
+	Proven   string
 	// Seed is a UUID chosen when the row was made. A driver whose agent lets
 	// the client choose the id uses it; it is never taken for a NativeID.
 	Seed string

@@ -55,6 +55,7 @@ type Ending struct {
 	State    TurnState
 	Reason   Code
 	NativeID string // empty keeps the known one
+	Model    string // that the session wished for; chat.ModelUnknown takes the one before back
 	Usage    Usage
 	Outs     []Out       // the last word, ready for the sender
 	Mode     *ModeChange // of the session, and of the conversation; nil = none

@@ -111,7 +111,27 @@ func (p setting) run(ctx context.Context, s *Set, c Call) (Result, error) {
 	default:
 		return Result{}, fmt.Errorf("set the %s: %w", p.name, err)
 	}
-	return c.say(string(p.name)+"_set", string(p.name), name, "when", c.text("applies_"+string(applied))), nil
+	r := c.say(string(p.name)+"_set", string(p.name), name, "when", c.text("applies_"+string(applied)))
+	if more := p.unsure(s, c, value, offered); more != "" {
+		r.Replies[0].Markdown += "\n" + more
+	}
+	return r, nil
+}
+
+// unsure says that a model is one that nobody has heard of so far; empty when
+// it is known to be one.
+func (p setting) unsure(s *Set, c Call, value string, offered []string) string {
+	if p.name != chat.SettingModel || value == "" || slices.Contains(offered, value) {
+		return ""
+	}
+	text := c.text("model_unsure", "agent", s.agentTitle(c.Conv.Agent))
+	if len(offered) > 0 {
+		text += "\n" + c.text("model_listed", "names", strings.Join(offered, ", "))
+	}
+	if near := Nearest(value, offered); near != "" {
+		text += "\n" + c.text("meant", "name", near)
+	}
+	return text
 }
 
 // refuse says why a value is not even tried.

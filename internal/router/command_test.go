@@ -183,6 +183,9 @@ func TestModelIsChangedInTheLivingSession(t *testing.T) {
 		if c := h.conv(); c.Model != "" {
 			t.Errorf("conversation = %+v", c)
 		}
+		h.say("/model largo") // nobody has been asked yet
+		h.told("Model: largo", "shows when it runs next", "Did you mean large?")
+		h.say("/model default")
 		h.workers.setErr = chat.E(chat.ModelUnknown, "", nil)
 		h.say("/model lrage")
 		h.told("no model lrage", "large")

@@ -39,6 +39,9 @@ WHERE id = (SELECT session FROM turn WHERE id = ?3)`, micros(t.now), e.NativeID,
 		if err := changeMode(ctx, t, e); err != nil {
 			return err
 		}
+		if err := proveModel(ctx, t, e); err != nil {
+			return err
+		}
 		return enqueue(ctx, t, e.Outs)
 	})
 }
@@ -62,6 +65,30 @@ AND id = (SELECT conversation FROM turn WHERE id = ?3) AND session = (SELECT ses
 		e.Mode.To, e.Mode.From, e.Turn)
 	if err != nil {
 		return fmt.Errorf("store the mode of the conversation: %w", err)
+	}
+	return nil
+}
+
+// proveModel notes that the model that was chosen is one, or takes the one
+// before it back: the agent knows no such model. What was chosen meanwhile
+// stays.
+func proveModel(ctx context.Context, t *tx, e chat.Ending) error {
+	const which = ` WHERE unproven AND model = ?1 AND id = (SELECT session FROM turn WHERE id = ?2)`
+	var stmts []string
+	switch {
+	case e.State == chat.TurnSucceeded:
+		stmts = []string{`UPDATE session SET unproven = 0` + which}
+	case e.Reason == chat.ModelUnknown:
+		stmts = []string{
+			`UPDATE conversation SET model = s.proven_model FROM session s
+WHERE conversation.session = s.id AND conversation.model = ?1 AND s.unproven AND s.model = ?1 AND s.id = (SELECT session FROM turn WHERE id = ?2)`,
+			`UPDATE session SET unproven = 0, model = proven_model` + which,
+		}
+	}
+	for _, stmt := range stmts {
+		if _, err := t.exec(ctx, stmt, e.Model, e.Turn); err != nil {
+			return fmt.Errorf("note whether the model is known: %w", err)
+		}
 	}
 	return nil
 }

@@ -11,12 +11,12 @@ import (
 )
 
 const sessionCols = `s.id, s.conversation, s.agent, s.workspace, s.model, s.mode, s.effort, s.seed, s.begun, s.native_id, s.fork, s.state,
-s.title, s.recap, s.briefed, s.adopted, s.parked_at, s.created_at, s.used_at FROM session s`
+s.title, s.recap, s.briefed, s.adopted, s.parked_at, s.created_at, s.used_at, s.unproven, s.proven_model FROM session s`
 
 func scanSession(r row) (chat.Session, error) {
 	var s chat.Session
 	err := r.Scan(&s.ID, &s.Conversation, &s.Agent, &s.Workspace, &s.Model, &s.Mode, &s.Effort, &s.Seed, &s.Begun, &s.NativeID, &s.Fork, &s.State,
-		&s.Title, &s.Recap, &s.Briefed, &s.Adopted, fromMicros(&s.ParkedAt), fromMicros(&s.CreatedAt), fromMicros(&s.UsedAt))
+		&s.Title, &s.Recap, &s.Briefed, &s.Adopted, fromMicros(&s.ParkedAt), fromMicros(&s.CreatedAt), fromMicros(&s.UsedAt), &s.Unproven, &s.Proven)
 	return s, err
 }
 
@@ -88,10 +88,10 @@ func newSession(ctx context.Context, t *tx, n chat.NewSession) (chat.Session, er
 		}
 	}
 	id, err := t.insert(ctx, `INSERT INTO session
-(conversation, agent, workspace, model, mode, effort, seed, begun, native_id, fork, adopted, state, title, recap, cause, created_at, used_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)`,
+(conversation, agent, workspace, model, mode, effort, seed, begun, native_id, fork, adopted, state, title, recap, cause, created_at, used_at, unproven)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?, ?, ?, ?, ?)`,
 		n.Conversation, n.Agent, n.Workspace, n.Model, n.Mode, n.Effort, seed.String(), adopted, n.NativeID, n.Fork, adopted, n.Title, n.Recap, n.Cause,
-		micros(t.now), micros(t.now))
+		micros(t.now), micros(t.now), n.Model != "")
 	if err != nil {
 		return chat.Session{}, fmt.Errorf("new session: %w", err)
 	}
@@ -215,8 +215,12 @@ func (v Sessions) Wish(ctx context.Context, session int64, k chat.Setting, value
 	if column == "" {
 		return chat.E(chat.Invalid, string(k), nil)
 	}
+	set := column + ` = ?2`
+	if k == chat.SettingModel { // the one before is kept until a turn has succeeded
+		set += `, unproven = model <> ?2 OR unproven, proven_model = CASE WHEN unproven THEN proven_model ELSE model END`
+	}
 	return v.write(ctx, func(ctx context.Context, t *tx) error {
-		n, err := t.exec(ctx, `UPDATE session SET `+column+` = ?2 WHERE id = ?1`, session, value)
+		n, err := t.exec(ctx, `UPDATE session SET `+set+` WHERE id = ?1`, session, value)
 		if err != nil {
 			return fmt.Errorf("change session %d: %w", session, err)
 		}

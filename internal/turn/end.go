@@ -103,7 +103,7 @@ func (n *run) settle(ctx context.Context, e *ending, usage chat.Usage, tools int
 	fault.Hit(fault.ResultReceived)
 	written, foreign := n.commit(ctx, chat.Ending{
 		Turn: n.turn.ID, Attempt: n.attempt.ID, State: e.state, Reason: e.reason,
-		NativeID: n.result.native, Usage: usage, Outs: outs, Mode: n.newMode(),
+		NativeID: n.result.native, Model: n.session.Model, Usage: usage, Outs: outs, Mode: n.newMode(),
 	})
 	if written {
 		fault.Hit(fault.TurnFinished)
@@ -167,6 +167,9 @@ func (n *run) lastWord(e ending, usage chat.Usage, tools int) (outs []chat.Out) 
 		}
 	}()
 	n.words.aside = aside(n)
+	if e.takesBack(n.session) {
+		n.words.back = cmp.Or(n.session.Proven, i18n.T(n.words.lang, "turn.model_default", "agent", n.words.agent))
+	}
 	text := strings.TrimRight(n.host.live.Text(), " \n")
 	again := n.past.repeats(n.session.ID, text)
 	if again && e.state == chat.TurnSucceeded && n.turn.Origin == chat.OriginAgent {
@@ -189,9 +192,14 @@ func (n *run) lastWord(e ending, usage chat.Usage, tools int) (outs []chat.Out) 
 func finalKey(turn int64) string { return fmt.Sprintf("final/%d", turn) }
 
 // spoilt reports whether the worker is not to be used again: its stream makes
-// no sense, or it holds credentials that were refused. The session is kept.
+// no sense, or it holds credentials, or a model, that were refused. The session is kept.
 func (n *run) spoilt(e ending) bool {
-	return n.result.recycle || e.reason == chat.Protocol || e.reason == chat.LoggedOut
+	return n.result.recycle || e.reason == chat.Protocol || e.reason == chat.LoggedOut || e.takesBack(n.session)
+}
+
+// takesBack reports whether it takes the model of s back that was chosen last.
+func (e ending) takesBack(s chat.Session) bool {
+	return e.state == chat.TurnFailed && e.reason == chat.ModelUnknown && s.Unproven
 }
 
 // report is the one line of the log about the turn.

@@ -322,3 +322,48 @@ func TestQuotaTellsWhenItEnds(t *testing.T) {
 		wantSaid(t, outs, "Available again at "+time.Now().Add(2*time.Hour).Format("2006-01-02 ")+at)
 	})
 }
+
+// A name that no agent has taken yet must not keep a session from working.
+func TestAModelThatTheAgentDoesNotKnowIsTakenBack(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		h := build(t, turn.Config{})
+		wish := func(model string) {
+			t.Helper()
+			if err := h.db.Sessions().Wish(t.Context(), h.session.ID, chat.SettingModel, model); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wants := func(model string, unproven bool) {
+			t.Helper()
+			if s := h.current(); s.Model != model || s.Unproven != unproven {
+				t.Errorf("model %q, unproven %v; want %q, %v", s.Model, s.Unproven, model, unproven)
+			}
+		}
+		refused := []fake.Step{fake.Fail(chat.ModelUnknown, "no model of that name")}
+		wish("large")
+		wants("large", true)
+		h.agent.Script(fake.Text("fine"))
+		h.say("hello")
+		wants("large", false)
+		wish("lrage")
+		wish("lagre")
+		h.agent.Script(refused...)
+		_, outs := h.say("again")
+		wantSaid(t, outs, "no model of that name. /model shows which there are; /model default is the agent's own choice.\n\nIt runs with the model of before again: large")
+		wants("large", false)
+		h.agent.Script(fake.Text("as before"))
+		_, outs = h.say("and again")
+		wantSaid(t, outs, "as before")
+		// One that has worked is not taken back: that the service has lost it may
+		// be for a while.
+		h.agent.Script(refused...)
+		h.say("once more")
+		wants("large", false)
+		wish("")
+		wish("lagre")
+		h.agent.Script(refused...)
+		_, outs = h.say("default")
+		wantSaid(t, outs, "of before again: large")
+		wants("large", false)
+	})
+}

@@ -25,6 +25,7 @@ type words struct {
 	can   func(a worker.Ability) bool
 	lang  string
 	rich  chat.Choice // the form of what the agent says
+	back  string      // the model that is taken again, where the agent knows no such one
 	aside string      // names the session that speaks, where another one is current
 }
 
@@ -86,6 +87,9 @@ func (w words) sentence(e ending) string {
 	s := strings.Join(strings.FieldsFunc(i18n.T(w.lang, key, "agent", w.agent, "detail", detail, "id", w.errorID()), isBlank), " ")
 	if after := chat.AfterOf(e.err); e.reason == chat.Quota && after > 0 {
 		s += "\n\n" + i18n.T(w.lang, "turn.available", "at", time.Now().Add(after).Format("2006-01-02 15:04 MST"), "time", span(after))
+	}
+	if w.back != "" {
+		s += "\n\n" + i18n.T(w.lang, "turn.model_back", "model", chat.Escape(w.back))
 	}
 	if e.times >= sameAgain {
 		s += "\n\n" + i18n.T(w.lang, "turn.again", "n", e.times)

@@ -391,12 +391,15 @@ func TestModelThatAnAgentCannotHaveChangesNothing(t *testing.T) {
 	before := u.status()
 	u.ask("/model large", "There is no model large")
 	u.kept(before, "plum")
-	// Chosen while no process can be asked, it is refused by the next turn,
-	// which names the way out.
-	u.asleep()
-	u.ask("/model large", text("command.applies_reopen"))
+	// Chosen while no process can be asked, it is said to be open, with what the
+	// agent was known to have in the daemon's earlier life; the next turn refuses
+	// it, and the session goes on as before.
+	u.r.Stop()
+	u.r.Start()
+	u.ask("/effort enormous", "no effort enormous")
+	u.ask("/model large", text("command.model_unsure", "agent", titles[rig.Demo])+"\n"+text("command.model_listed", "names", "demo-large, demo-small"))
 	u.ask("what was the word?", text("error.model_unknown", "agent", titles[rig.Demo], "detail", "large"))
-	u.ask("/model default", text("command.applies_reopen"))
+	u.Await("of before again: ")
 	u.kept(before, "plum")
 }
 
