@@ -70,8 +70,8 @@ func TestEveryKindOfRefusedConnectionIsNamedAndMended(t *testing.T) {
 			if h := k.link.Health(); h.Connected || !strings.Contains(h.Detail, c.says) || !strings.Contains(h.Detail, "since") {
 				t.Errorf("%+v", h)
 			}
-			if got := o.heard(); len(got) != 1 || !strings.Contains(got[0], c.says) {
-				t.Errorf("the operator hears %q", got)
+			if !s.Wait(patience, func() bool { return len(o.heard()) == 1 }) || !strings.Contains(o.heard()[0], c.says) {
+				t.Errorf("the operator hears %q", o.heard())
 			}
 			c.heal(s)
 			connected(t, s, 1)

@@ -94,7 +94,7 @@ func (x *console) Forge(app string, f Forged) (int, []byte, error) {
 	if nonce == "" {
 		nonce = "nonce-forged"
 	}
-	return h.send(body, at, nonce, f.Signature, 3*time.Second)
+	return h.send(body, at, nonce, f.Signature, 30*time.Second) // the limit of the service is not theirs
 }
 
 // post sends an event as the service does.

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -185,6 +186,7 @@ func HTTP(overTLS bool) *Proxy {
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
 		wg.Go(func() { tunnel(c, buf, to) })
 	}))
+	srv.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // a certificate that is not trusted is wanted
 	if overTLS {
 		srv.StartTLS()
 	} else {
