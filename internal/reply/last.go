@@ -1,6 +1,8 @@
 package reply
 
 import (
+	"slices"
+
 	"cligate/internal/chat"
 	"cligate/internal/i18n"
 )
@@ -44,7 +46,7 @@ type lastWord struct {
 // finish is the last word of which one part becomes the end of the live message.
 // That one comes first: the message stands above all that is new.
 func (v *Voice) finish(p chat.Place, turn int64, key string, w lastWord) []chat.Out {
-	at, before := ender(w.rs), []chat.Out(nil)
+	at, before, all := ender(w.rs), []chat.Out(nil), w.rs
 	if w.live != nil {
 		w.rs, at, before = w.live.rest(w.rs, w.line)
 	}
@@ -56,6 +58,7 @@ func (v *Voice) finish(p chat.Place, turn int64, key string, w lastWord) []chat.
 		}
 		return outs
 	}
+	whole := all[at]
 	ordered := append([]chat.Reply{w.rs[at]}, w.rs[:at]...)
 	outs := v.compose(p, turn, key, chat.OutFinal, append(ordered, w.rs[at+1:]...))
 	if len(outs) > 0 && outs[0].Part.File == nil {
@@ -64,5 +67,24 @@ func (v *Voice) finish(p chat.Place, turn int64, key string, w lastWord) []chat.
 	} else {
 		outs = append(outs, v.remains(p, turn, key, w.line)...)
 	}
+	if whole.Markdown != w.rs[at].Markdown {
+		outs = v.wholeFile(p, whole, outs)
+	}
 	return append(before, outs...)
+}
+
+// wholeFile has a file that the end of an answer became hold all of it, though
+// messages show the beginning.
+func (v *Voice) wholeFile(p chat.Place, whole chat.Reply, outs []chat.Out) []chat.Out {
+	i := slices.IndexFunc(outs, func(o chat.Out) bool { return o.Part.File != nil && len(o.Part.File.Body) > 0 })
+	if i < 0 {
+		return outs
+	}
+	for _, part := range v.render(p, whole) {
+		if part.File != nil && len(part.File.Body) > 0 {
+			outs[i].Part.File = part.File
+			break
+		}
+	}
+	return outs
 }

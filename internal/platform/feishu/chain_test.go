@@ -1,6 +1,7 @@
 package feishu
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -211,4 +212,27 @@ func TestTheEndKeepsWhatACardShowsHoweverOftenItIsMade(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAnAnswerThatEndsInAFileIsInItAsAWhole(t *testing.T) {
+	t.Parallel()
+	h := furnished(t)
+	l, tn := h.begin(1, "")
+	paragraph := "Paragraph %d is " + strings.Repeat("of many words ", 25) + "\n\n"
+	for i := range 40 {
+		l.Event(chat.Event{Kind: chat.EventText, Text: fmt.Sprintf(paragraph, i)})
+	}
+	h.until("there are two cards", func() bool { return len(h.bot()) > 1 })
+	for i := range 120 { // more than cards are made for
+		l.Event(chat.Event{Kind: chat.EventText, Text: fmt.Sprintf(paragraph, 40+i)})
+	}
+	text := strings.TrimSpace(l.Text())
+	l.End("done · 1s", chat.SignDone)
+	h.end(tn, inWords(text))
+	h.settled()
+	b := h.bot()
+	if last := b[len(b)-1]; last.Type != "file" || strings.TrimSpace(string(last.Body)) != text {
+		t.Errorf("%d messages, the last one is %s of %d bytes, want %d", len(b), last.Type, len(last.Body), len(text))
+	}
+	h.closed()
 }

@@ -130,8 +130,8 @@ func (c *courier) with(ex extra, do func(t *tally) error) error {
 			t.known, t.opened, t.over = false, time.Time{}, true // the whole card can be set all the same
 		}
 	}
-	if chat.CodeOf(err) == chat.Uncertain {
-		t.known = false
+	if code := chat.CodeOf(err); code == chat.Uncertain || code == chat.Degrade {
+		t.known = false // the whole card puts it right
 	}
 	return err
 }
