@@ -78,13 +78,13 @@ func TestStreamsEndClosedAndCompleteWhateverIsRefused(t *testing.T) {
 			for _, method := range []string{"card.create", "message.create", "element.content", "card.update", "card.settings", "card.batch"} {
 				f.Method, f.Times = method, 2
 				r.Feishu.Fail(f)
-				p.tell(func(k string) (string, []string) { return r.Words().Stream(k, 70) })
+				p.tell(func(k string) (string, []string) { return r.Words().Stream(k, 45) })
 				p.settle()
 				r.Feishu.Heal()
 			}
 			f.Method, f.Times = "element.content", 0 // not one delta gets through
 			r.Feishu.Fail(f)
-			p.tell(func(k string) (string, []string) { return r.Words().Stream(k, 70) })
+			p.tell(func(k string) (string, []string) { return r.Words().Stream(k, 45) })
 			p.settle()
 			r.Feishu.Heal()
 			p.last()
