@@ -2,6 +2,7 @@ package feishu
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -106,9 +107,20 @@ func (s *stream) read() error {
 	}
 }
 
-// work stores events, one after the other, and acknowledges each when it is
-// durable.
+// happening is an event that is whole, and the frame that is acknowledged.
+type happening struct {
+	frame   frame
+	payload []byte
+}
+
+// work takes events as they come. Presses have a lane of their own: nobody waits
+// for the answer to a message, and a press that is not answered in time is lost.
 func (s *stream) work(ctx context.Context) {
+	messages, presses := make(chan happening, backlog), make(chan happening, backlog)
+	var wg sync.WaitGroup
+	wg.Go(func() { s.lane(ctx, messages) })
+	wg.Go(func() { s.lane(ctx, presses) })
+	defer wg.Wait()
 	for {
 		select {
 		case <-s.done:
@@ -118,12 +130,39 @@ func (s *stream) work(ctx context.Context) {
 			if !whole {
 				continue
 			}
+			to := messages
+			if pressing(payload) {
+				to = presses
+			}
+			select {
+			case to <- happening{f, payload}:
+			case <-s.done:
+				return
+			}
+		}
+	}
+}
+
+// pressing reports whether an event is a press.
+func pressing(payload []byte) bool {
+	var e event
+	return json.Unmarshal(payload, &e) == nil && e.Header.Type == eventClick
+}
+
+// lane stores events, one after the other, and acknowledges each when it is
+// durable.
+func (s *stream) lane(ctx context.Context, events <-chan happening) {
+	for {
+		select {
+		case <-s.done:
+			return
+		case h := <-events:
 			began := time.Now()
-			data, err := s.handle(ctx, payload)
+			data, err := s.handle(ctx, h.payload)
 			if ctx.Err() != nil {
 				return // not acknowledged: it comes again
 			}
-			answer, encErr := f.acknowledge(err == nil, data, time.Since(began))
+			answer, encErr := h.frame.acknowledge(err == nil, data, time.Since(began))
 			if encErr != nil {
 				s.log.WarnContext(ctx, "event not acknowledged", "err", encErr)
 				continue

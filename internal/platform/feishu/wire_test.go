@@ -116,6 +116,38 @@ func TestAnEventIsAcknowledgedWhenItIsStored(t *testing.T) {
 	}
 }
 
+// Storing a message may take its time. A press must be answered within three
+// seconds, and is not pushed again.
+func TestAPressDoesNotWaitForMessages(t *testing.T) {
+	t.Parallel()
+	s, e := service(t), &ear{}
+	stored := make(chan struct{})
+	listen(t, s, e, func(k *socket) {
+		k.handle = func(ctx context.Context, payload []byte) ([]byte, error) {
+			if strings.Contains(string(payload), eventMessage) {
+				select {
+				case <-stored:
+				case <-ctx.Done():
+				}
+			}
+			return e.take(ctx, payload)
+		}
+	})
+	connected(t, s, 1)
+	s.Ladder(patience)
+	_, id := s.Say(sim.Say{App: appID, Chat: direct, From: anna, Text: "hello"})
+	if c := s.Press(appID, "om_1", anna, map[string]any{"data": "ask:1:0"}, nil); c.Code != 0 {
+		t.Errorf("%+v", c)
+	}
+	if delivery(s, id).Acked {
+		t.Error("the message did not wait")
+	}
+	close(stored)
+	if !s.Wait(patience, func() bool { return delivery(s, id).Acked }) {
+		t.Errorf("%+v", delivery(s, id))
+	}
+}
+
 func TestEventsInSplitFramesAreWhole(t *testing.T) {
 	t.Parallel()
 	s, e := service(t), &ear{}
