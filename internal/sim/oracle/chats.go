@@ -3,7 +3,6 @@ package oracle
 import (
 	"fmt"
 	"strings"
-	"time"
 )
 
 // Rules about what the chats show.
@@ -121,13 +120,10 @@ func closed(w World) []string {
 	return out
 }
 
-// inTime is how long the platform waits for the answer to a press.
-const inTime = 3 * time.Second
-
 func answered(w World) []string {
 	var out []string
 	for _, p := range w.Presses {
-		if !p.Excused && (p.Code != 0 || p.Took > inTime) {
+		if !p.Excused && (p.Code != 0 || p.Took > p.Within) {
 			out = append(out, fmt.Sprintf("%s in chat %s at %s: after %s the client shows %d (%s)", p.Data, p.Chat, p.At.Format("05.000"), p.Took, p.Code, p.Why))
 		}
 	}

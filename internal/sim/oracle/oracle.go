@@ -55,6 +55,7 @@ type Press struct {
 	At      time.Time
 	Code    int           // what the client shows; 0 = fine
 	Took    time.Duration // until the answer
+	Within  time.Duration // how long the platform waits for it
 	Why     string        // when it was no good answer
 	Excused bool          // the daemon was not there, or died meanwhile
 }

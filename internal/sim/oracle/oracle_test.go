@@ -21,7 +21,7 @@ func good() World {
 			{Chat: "a", ID: "11", Text: "first k1.1"}, {Chat: "a", ID: "12", Text: "then k1.2"}, {Chat: "a", ID: "13", Text: "k10.1"},
 			{Chat: "b", ID: "14", Text: "it was interrupted"},
 		},
-		Presses: []Press{{Chat: "a", Data: "ask:1:allow", Took: time.Second}, {Chat: "a", Data: "ask:1:allow", Code: 200341, Took: 3 * time.Second, Excused: true}},
+		Presses: []Press{{Chat: "a", Data: "ask:1:allow", Took: time.Second, Within: 3 * time.Second}, {Chat: "a", Data: "ask:1:allow", Code: 200341, Took: 3 * time.Second, Excused: true}},
 		Prompts: []Prompt{{"s1", "say k1"}, {"s1", "say k10"}, {"s2", "say k3"}},
 		Ledger: Ledger{
 			Integrity: "ok",

@@ -35,7 +35,6 @@ const (
 // The service takes quarters of an hour where this takes moments, and gives up
 // after six hours; how long it waits for an acknowledgement is its own time.
 const (
-	ackWithin = 3 * time.Second
 	pushEvery = 50 * time.Millisecond
 	pushes    = 10_000
 )
@@ -68,7 +67,7 @@ func openFeishu(r *Rig) *feishuHouse {
 	for i := range steps {
 		steps[i] = pushEvery
 	}
-	srv.Ladder(ackWithin, steps...)
+	srv.Ladder(r.opts.Patience, steps...)
 	srv.AddApp(App, AppSecret, AppName)
 	for _, n := range r.opts.Owners {
 		srv.AddPerson(Person(n), fmt.Sprintf("Owner %d", n))
@@ -126,7 +125,7 @@ func (h *feishuHouse) FeishuChat(owner int64) *Talk { return h.FeishuAs(Direct(o
 // (Feishu.AddChat), except the owners' direct ones. In groups set Talk.To to
 // "@Rig".
 func (h *feishuHouse) FeishuAs(chat, person string) *Talk {
-	t := h.r.talk(chat, &feishuSide{srv: h.Feishu, chat: chat, from: person, over: make(chan struct{})})
+	t := h.r.talk(chat, &feishuSide{srv: h.Feishu, chat: chat, from: person, within: h.r.opts.Patience, over: make(chan struct{})})
 	t.spaced = true
 	return t
 }
@@ -136,6 +135,7 @@ type feishuSide struct {
 	srv        *feishu.Server
 	chat, from string
 
+	within time.Duration // so long the service waits for an answer
 	over   chan struct{}
 	busy   sync.WaitGroup // presses that are under way
 	mu     sync.Mutex
@@ -146,8 +146,9 @@ type feishuSide struct {
 // press is one press and what its author saw.
 type press struct {
 	feishu.Click
-	data string
-	at   time.Time
+	data   string
+	at     time.Time
+	within time.Duration
 }
 
 func (s *feishuSide) say(text string) {
@@ -175,7 +176,7 @@ func (s *feishuSide) press(message, data string) {
 		again := time.NewTicker(pressEvery)
 		defer again.Stop()
 		for {
-			p := press{data: data, at: time.Now()}
+			p := press{data: data, at: time.Now(), within: s.within}
 			p.Click = s.srv.Press(App, message, s.from, value, nil)
 			s.mu.Lock()
 			s.clicks = append(s.clicks, p)
@@ -201,7 +202,7 @@ const pressEvery = 100 * time.Millisecond
 // unheard reports whether a press did not reach the daemon: none was connected,
 // the connection was lost with it, or it is still starting and says so.
 func (p press) unheard() bool {
-	return p.Code == feishu.Unanswered && p.Took < ackWithin ||
+	return p.Code == feishu.Unanswered && p.Took < p.within ||
 		p.Code == feishu.BadStatus && strings.Contains(p.Error, strconv.Itoa(http.StatusServiceUnavailable))
 }
 

@@ -159,7 +159,7 @@ func presses(talks []*Talk) (out []oracle.Press) {
 			continue
 		}
 		for _, p := range s.pressed() {
-			out = append(out, oracle.Press{Chat: t.Chat, Data: p.data, At: p.at, Code: p.Code, Took: p.Took, Why: p.Error,
+			out = append(out, oracle.Press{Chat: t.Chat, Data: p.data, At: p.at, Code: p.Code, Took: p.Took, Within: s.within, Why: p.Error,
 				Excused: p.unheard()})
 		}
 	}

@@ -19,6 +19,7 @@
 package rig
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,12 +53,16 @@ const (
 
 // Options says what is different from the usual.
 type Options struct {
-	Agent      string   // Claude (the default) or Demo
-	NoTelegram bool     // the daemon has no bot there
-	Feishu     Way      // how Feishu's events come; none: the daemon has no app there
-	Privacy    bool     // Telegram's privacy mode in groups
-	Env        []string // NAME=value, more of the daemon's environment
-	Owners     []int64  // default: Owner
+	Agent      string // Claude (the default) or Demo
+	NoTelegram bool   // the daemon has no bot there
+	Feishu     Way    // how Feishu's events come; none: the daemon has no app there
+	// Patience is how long Feishu waits for an acknowledgement, of presses too;
+	// default: as long as the service does. A machine may be busier than a service
+	// would be.
+	Patience time.Duration
+	Privacy  bool     // Telegram's privacy mode in groups
+	Env      []string // NAME=value, more of the daemon's environment
+	Owners   []int64  // default: Owner
 }
 
 // Rig is one daemon and everything around it.
@@ -81,6 +86,7 @@ func New(tb testing.TB, o Options) *Rig {
 	if o.Agent == "" {
 		o.Agent = Claude
 	}
+	o.Patience = cmp.Or(o.Patience, 3*time.Second)
 	if len(o.Owners) == 0 {
 		o.Owners = []int64{Owner}
 	}

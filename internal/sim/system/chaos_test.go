@@ -19,6 +19,10 @@ const (
 	leastEach   = 20 // kills in every state, in the long form
 	judgedAfter = 25 // kills
 
+	// patience is Feishu's: several daemons are killed and started beside each
+	// other here, which no machine with a daemon has to bear.
+	patience = 10 * time.Second
+
 	killsFeishu = 26 // in the short form
 )
 
@@ -109,7 +113,7 @@ type sky interface {
 
 func newStorm(t *testing.T, platform, agent string, seed uint64, all *tally) *storm {
 	s := &storm{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), all: all}
-	s.r = rig.New(t, on(platform, rig.Options{Agent: agent, Owners: []int64{3001, 3002, doomed}}))
+	s.r = rig.New(t, on(platform, rig.Options{Agent: agent, Owners: []int64{3001, 3002, doomed}, Patience: patience}))
 	s.sky = newTelegramSky(s.r)
 	if s.r.Feishu != nil {
 		s.sky = newFeishuSky(s.r)
