@@ -46,6 +46,7 @@ type Adapter struct {
 	sign *signaller
 	get  *fetcher
 	mind *mind
+	gap  *gap
 	form form
 	echo *echo
 
@@ -76,6 +77,7 @@ func Open(cfg Config, files platform.Files, log *slog.Logger) (*Adapter, error) 
 	}
 	a.out = newCourier(a.rest, uploads{rest: a.rest, files: files}, log)
 	a.echo = newEcho(time.Now)
+	a.gap = &gap{rest: a.rest, link: a.link, lang: cfg.Lang, app: cfg.AppID, log: log, now: time.Now}
 	a.sign = &signaller{rest: a.rest, echo: a.echo}
 	a.get = &fetcher{rest: a.rest, mind: a.mind, app: cfg.AppID, me: a.bot}
 	return a, nil
@@ -91,12 +93,18 @@ func (a *Adapter) Run(ctx context.Context, in platform.Inbound) error {
 	defer a.busy.Wait()
 	a.busy.Go(func() { a.review(ctx) })
 	h := a.intake(in)
+	if c, err := in.Cursor(ctx, a.cfg.Account); err != nil {
+		a.log.WarnContext(ctx, "cursor not read", "err", err)
+	} else {
+		a.gap.begin(c)
+	}
+	a.busy.Go(func() { a.gap.run(ctx, h, func() bool { return a.link.Trouble() == troubleNone }) })
 	if a.hook != nil {
 		a.hook.run(ctx, h)
 		return nil
 	}
 	k := newSocket(a.cfg, a.log, a.link, h)
-	k.reach, k.lost = a.reaches, a.echo.away
+	k.reach, k.lost = a.reaches, func() { a.echo.away(); a.gap.away() }
 	return k.run(ctx)
 }
 
@@ -188,6 +196,7 @@ func (a *Adapter) intake(in platform.Inbound) handler {
 			a.complete(ctx, &t)
 			t.before = d.meet(t.msg)
 			b.Messages = append(t.before, t.msg)
+			b.Cursor = a.gap.mark(t)
 		}
 		acks, err := in.Receive(ctx, b)
 		if err != nil {

@@ -43,6 +43,8 @@ type taken struct {
 	msg    chat.Message
 	ok     bool
 	click  bool // the answer goes into the acknowledgement
+	tenant string
+	topics bool // its chat has nothing but topics
 }
 
 // take decodes an event. An error means that it cannot be understood.
@@ -66,6 +68,7 @@ func (d decoder) take(payload []byte) (t taken, err error) {
 		if err := json.Unmarshal(e.Event, &r); err != nil {
 			return taken{}, fmt.Errorf("decode a message: %w", err)
 		}
+		t.tenant, t.topics = e.Header.Tenant, r.Message.ChatType == "topic_group"
 		if t.msg, t.ok, err = d.message(e, r); err != nil {
 			return taken{}, err
 		}

@@ -1,6 +1,7 @@
 package feishu
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -307,7 +308,7 @@ func (s *Server) messageJSON(m *message) map[string]any {
 	out := map[string]any{
 		"message_id": m.ID, "chat_id": m.Chat, "msg_type": m.Type, "create_time": stamp(m.At), "update_time": stamp(m.Updated),
 		"deleted": m.Recalled, "updated": m.Edits > 0,
-		"sender": map[string]any{"id": id, "id_type": map[string]string{"user": "open_id", "app": "app_id"}[kind], "sender_type": kind, "tenant_key": Tenant},
+		"sender": map[string]any{"id": id, "id_type": map[string]string{"user": "open_id", "app": "app_id"}[kind], "sender_type": kind, "tenant_key": cmp.Or(m.Tenant, Tenant)},
 		"body":   map[string]any{"content": m.Content},
 	}
 	for k, v := range map[string]string{"root_id": m.Root, "parent_id": m.Parent, "thread_id": m.Thread, "upper_message_id": m.Upper} {

@@ -74,7 +74,7 @@ func (x *crowd) write(say Say) (*message, string) {
 		raw, _ := json.Marshal(say.Content)
 		content = string(raw)
 	}
-	m := &message{Chat: say.Chat, From: say.From, Type: say.Type, Content: content, Parent: say.ReplyTo, Mentions: ats, Shared: say.Shared}
+	m := &message{Chat: say.Chat, From: say.From, Tenant: say.Tenant, Type: say.Type, Content: content, Parent: say.ReplyTo, Mentions: ats, Shared: say.Shared}
 	if say.Thread && say.ReplyTo != "" && s.world.messages[say.ReplyTo].Thread == "" {
 		m.Thread = s.thread(s.world.chats[say.Chat], say.ReplyTo)
 	}

@@ -48,6 +48,7 @@ type message struct {
 	ID       string
 	Chat     string
 	From     string // open_id; of a bot its own
+	Tenant   string // of its author; empty = the only one
 	App      string // of a bot's message
 	Type     string
 	Content  string // JSON
