@@ -79,6 +79,9 @@ type Rooms interface {
 	// Owner returns the place that a message of ours was sent for;
 	// chat.Missing.
 	Owner(ctx context.Context, account, chatID, msg string) (chat.Place, error)
+	// Sending reports whether the service may have a message of ours for that
+	// chat whose receipt is not stored yet.
+	Sending(ctx context.Context, account, chatID string) (bool, error)
 	// Busy reports whether the bot has worked in exactly that place.
 	Busy(ctx context.Context, p chat.Place) (bool, error)
 	// Words returns what a message of ours says now; chat.Missing.

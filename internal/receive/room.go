@@ -31,13 +31,13 @@ func (g *Gate) note(ctx context.Context, m chat.Message) error {
 
 // home is the place of the message that a button is on. The ledger knows that
 // of our own messages; a service may leave out the thread and the kind of chat,
-// and a client may make them up. Until the receipt is stored, known is false
-// and it is the place that the service tells.
+// and a client may make them up. Where there is no receipt, known is false and
+// it is the place that the service tells.
 func (g *Gate) home(ctx context.Context, m chat.Message) (p chat.Place, known bool, err error) {
 	if m.Kind != chat.KindClick {
 		return m.Place, false, nil
 	}
-	of, err := g.Rooms.Owner(ctx, m.Place.Account, m.Place.Chat, m.Ref.ID)
+	of, err := g.owner(ctx, m)
 	switch chat.CodeOf(err) {
 	case chat.CodeNone:
 		p = m.Place
@@ -48,6 +48,35 @@ func (g *Gate) home(ctx context.Context, m chat.Message) (p chat.Place, known bo
 		return m.Place, false, nil
 	default:
 		return p, false, fmt.Errorf("find the message of a button: %w", err)
+	}
+}
+
+// How long a press waits for the receipt of the message that it is on, and how
+// often it looks. Services want their answer within 3 s.
+const (
+	receiptWait = 1500 * time.Millisecond
+	receiptLook = 20 * time.Millisecond
+)
+
+// owner is the place that the message of a press was sent for; chat.Missing. A
+// message can be pressed before its receipt is stored.
+func (g *Gate) owner(ctx context.Context, m chat.Message) (chat.Place, error) {
+	look := time.NewTicker(receiptLook)
+	defer look.Stop()
+	for late := time.Now().Add(receiptWait); ; {
+		sending, err := g.Rooms.Sending(ctx, m.Place.Account, m.Place.Chat)
+		if err != nil {
+			return chat.Place{}, fmt.Errorf("look for what is being sent: %w", err)
+		}
+		of, err := g.Rooms.Owner(ctx, m.Place.Account, m.Place.Chat, m.Ref.ID)
+		if chat.CodeOf(err) != chat.Missing || !sending || time.Now().After(late) {
+			return of, err
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return chat.Place{}, context.Cause(ctx)
+		}
 	}
 }
 

@@ -1,9 +1,11 @@
 package receive_test
 
 import (
+	"context"
 	"testing"
 
 	"cligate/internal/chat"
+	"cligate/internal/receive"
 )
 
 // letIn gives people a role in the group.
@@ -192,5 +194,56 @@ func TestWhatHappensToAPlaceCountsWhoeverCausesIt(t *testing.T) {
 	}
 	if n := len(d.stored()); n != 1 {
 		t.Errorf("%d messages are stored", n)
+	}
+}
+
+// tardy are rooms in which a receipt is stored only after somebody asked for it.
+type tardy struct {
+	receive.Rooms
+	store func()
+}
+
+func (r *tardy) Owner(ctx context.Context, account, chatID, msg string) (chat.Place, error) {
+	p, err := r.Rooms.Owner(ctx, account, chatID, msg)
+	if chat.CodeOf(err) == chat.Missing {
+		r.store()
+	}
+	return p, err
+}
+
+func TestAPressWaitsForTheReceiptOfItsMessage(t *testing.T) {
+	t.Parallel()
+	var rooms *tardy
+	d := open(t, func(x *receive.Deps) {
+		rooms = &tardy{Rooms: x.Rooms}
+		x.Rooms = rooms
+	})
+	topic := group
+	topic.Thread = "t1"
+	topic, _, err := d.db.Places().Ensure(t.Context(), topic)
+	must(t, err)
+	must(t, d.db.Outbox().Enqueue(t.Context(), []chat.Out{{
+		Key: "k", Place: topic, Class: chat.OutAsk, Op: chat.OpPost, Part: chat.Part{Text: "?"}, State: chat.OutPending,
+	}}))
+	o, err := d.db.Outbox().NextOut(t.Context(), topic.Channel())
+	must(t, err)
+	_, err = d.db.Outbox().Sending(t.Context(), o.ID)
+	must(t, err)
+	asked := 0
+	rooms.store = func() {
+		if asked++; asked == 1 {
+			must(t, d.db.Outbox().Sent(t.Context(), o.ID, chat.Ref{ID: "m", Chat: group.Chat}))
+		}
+	}
+	m := d.press(owner, "stop:1")
+	m.Ref.ID = "m"
+	d.receive(m)
+	if rows := d.stored(); len(rows) != 1 || rows[0].Place.Thread != topic.Thread || asked != 1 {
+		t.Errorf("after %d looks: %+v", asked, rows)
+	}
+	m.Key, m.Ref.ID = "another", "made up"
+	d.receive(m) // nothing is being sent any more, so nothing is waited for
+	if asked != 2 {
+		t.Errorf("%d looks", asked)
 	}
 }

@@ -48,6 +48,17 @@ WHERE r.account = ? AND r.msg = ? AND p.chat = ? AND o.op = 'post' LIMIT 1`, acc
 	return p, err
 }
 
+// Sending is described at receive.Rooms.
+func (v Places) Sending(ctx context.Context, account, chatID string) (bool, error) {
+	var n int
+	err := v.read(ctx, func(ctx context.Context, h handle) (err error) {
+		n, err = first(ctx, h, value[int], `SELECT count(*) FROM (SELECT 1 FROM outbox o JOIN place p ON p.id = o.place
+WHERE o.state = 'sending' AND p.account = ? AND p.chat = ? LIMIT 1)`, account, chatID)
+		return err
+	})
+	return n > 0, err
+}
+
 // Inhabited is described at receive.Rooms.
 func (v Places) Inhabited(ctx context.Context, account, chatID string) (bool, error) {
 	var n int
