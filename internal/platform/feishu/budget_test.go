@@ -81,7 +81,7 @@ func TestACardIsNeverOverItsBudget(t *testing.T) {
 func TestACardThatIsFullInEveryWayIsAccepted(t *testing.T) {
 	t.Parallel()
 	s := service(t)
-	for name, char := range map[string]string{"letters": "x", "Chinese": "汉", "marks": "*", "quotes": `"`, "breaks": "\\ ", "emoji": "😀"} {
+	for name, char := range map[string]string{"letters": "x", "Chinese": "汉", "marks": "*", "quotes": `"`, "breaks": "\\ ", "brackets": `\[\*`, "emoji": "😀"} {
 		n := 6000
 		for len(split(render.Parse(strings.Repeat(char, n)), targetUnits)) > 1 {
 			n -= 25
@@ -102,6 +102,16 @@ func TestACardThatIsFullInEveryWayIsAccepted(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+func TestPanelsGoBeforeACardIsTooLarge(t *testing.T) {
+	t.Parallel()
+	full := format{Markdown: strings.Repeat("x", 25<<10), Panels: []chat.Panel{
+		{Title: "Thinking", Lines: []string{strings.Repeat("y", 2500)}}, {Title: "Tools", Lines: []string{strings.Repeat("z", 2000)}}}}
+	got := slim(full)
+	if len(got.Panels) != 1 || got.Panels[0].Title != "Tools" || got.Markdown != full.Markdown || !fits(chat.Part{Text: "x", Format: encode(got)}) {
+		t.Errorf("%d panels", len(got.Panels))
 	}
 }
 
