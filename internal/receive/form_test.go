@@ -296,3 +296,29 @@ func TestWhoDecidedIsNamedAsTheyWereKnownBefore(t *testing.T) {
 		t.Errorf("%+v, %+v", ack, late)
 	}
 }
+
+// Where messages grow, the last word has the receipt of its end only.
+func TestAButtonOfAMessageThatBecameTheLastWordBelongsWhereThatIs(t *testing.T) {
+	t.Parallel()
+	d := open(t)
+	ctx := t.Context()
+	topic := group
+	topic.Thread = "t1"
+	p, _, err := d.db.Places().Ensure(ctx, topic)
+	must(t, err)
+	grown := chat.Ref{ID: "grown", Chat: p.Chat}
+	must(t, d.db.Outbox().Enqueue(ctx, []chat.Out{{
+		Key: "end", Place: p, Class: chat.OutFinal, Op: chat.OpFinish, Target: grown, Part: chat.Part{Text: "interrupted"}, State: chat.OutPending,
+	}}))
+	o, err := d.db.Outbox().NextOut(ctx, p.Channel())
+	must(t, err)
+	_, err = d.db.Outbox().Sending(ctx, o.ID)
+	must(t, err)
+	must(t, d.db.Outbox().Sent(ctx, o.ID, grown))
+	m := d.press(owner, "retry:1")
+	m.Ref.ID = grown.ID // the service leaves out the thread
+	d.receive(m)
+	if rows := d.stored(); len(rows) != 1 || rows[0].Place.Thread != "t1" {
+		t.Errorf("%+v", rows)
+	}
+}

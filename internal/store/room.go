@@ -38,11 +38,12 @@ ON CONFLICT (account, chat) DO UPDATE SET listen = excluded.listen, sharing = ex
 	})
 }
 
-// Owner is described at receive.Rooms.
+// Owner is described at receive.Rooms. A live message that became the last word
+// has the receipt of its end only.
 func (v Places) Owner(ctx context.Context, account, chatID, msg string) (p chat.Place, err error) {
 	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
 		p, err = first(ctx, h, scanPlace, `SELECT `+placeCols+` FROM receipt r JOIN outbox o ON o.id = r.outbox JOIN place p ON p.id = o.place
-WHERE r.account = ? AND r.msg = ? AND p.chat = ? AND o.op = 'post' LIMIT 1`, account, msg, chatID)
+WHERE r.account = ? AND r.msg = ? AND p.chat = ? ORDER BY o.op <> 'post', o.id LIMIT 1`, account, msg, chatID)
 		return err
 	})
 	return p, err
