@@ -189,7 +189,7 @@ func (a *Adapter) intake(in platform.Inbound) handler {
 		switch {
 		case err != nil:
 			a.log.WarnContext(ctx, "event not understood", "err", err)
-			b.Unread = []chat.Unread{{Raw: payload, Why: err.Error()}}
+			b.Unread = []chat.Unread{{Raw: kept(payload), Why: err.Error()}}
 		case !t.ok:
 			return nil, nil
 		default:

@@ -50,6 +50,34 @@ func (u *userID) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
+// kept is an event as it is stored: without the Verification Token, which every
+// event carries, and without the token by which a press's card can be changed.
+func kept(payload []byte) []byte {
+	var e map[string]json.RawMessage
+	if json.Unmarshal(payload, &e) != nil {
+		return payload // none of the service's
+	}
+	_, found := e["token"] // of an event of schema 1.0
+	delete(e, "token")
+	for _, name := range []string{"header", "event"} {
+		var part map[string]json.RawMessage
+		if json.Unmarshal(e[name], &part) != nil {
+			continue
+		}
+		if _, has := part["token"]; !has {
+			continue
+		}
+		found = true
+		delete(part, "token")
+		e[name], _ = json.Marshal(part) // it was JSON before
+	}
+	if !found {
+		return payload
+	}
+	out, _ := json.Marshal(e)
+	return out
+}
+
 type mention struct {
 	Key  string `json:"key"`
 	ID   userID `json:"id"`

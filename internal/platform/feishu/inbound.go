@@ -87,7 +87,7 @@ func (d decoder) take(payload []byte) (t taken, err error) {
 		t.msg, t.ok = d.about(e, p)
 	}
 	if t.ok && t.msg.Pairing == "" {
-		t.msg.Raw = payload
+		t.msg.Raw = kept(payload)
 	}
 	return t, nil
 }

@@ -129,6 +129,27 @@ func TestWhatAMessageSays(t *testing.T) {
 	}
 }
 
+func TestWhatIsKeptOfAnEventHoldsNoToken(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ came, kept string }{
+		"a message": {`{"schema":"2.0","header":{"event_id":"ev_1","token":"verify"},"event":{"message":{"content":"{\"token\":1}"}}}`,
+			`{"event":{"message":{"content":"{\"token\":1}"}},"header":{"event_id":"ev_1"},"schema":"2.0"}`},
+		"a press":          {`{"header":{"token":"verify"},"event":{"token":"c-1","action":{"tag":"button"}}}`, `{"event":{"action":{"tag":"button"}},"header":{}}`},
+		"an old event":     {`{"uuid":"1","token":"verify","event":{"type":"message"}}`, `{"event":{"type":"message"},"uuid":"1"}`},
+		"without a token":  {`{"header": {}, "event": null}`, `{"header": {}, "event": null}`},
+		"not of an object": {`["token"]`, `["token"]`},
+		"no JSON":          {`token`, `token`},
+	} {
+		if got := string(kept([]byte(c.came))); got != c.kept {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	came := strings.Replace(string(arrived(nil, nil)), `"event_id"`, `"token":"verify","event_id"`, 1)
+	if got := taking(t, reader(), []byte(came)); strings.Contains(string(got.msg.Raw), "verify") || !strings.Contains(string(got.msg.Raw), "om_1") {
+		t.Errorf("kept: %s", got.msg.Raw)
+	}
+}
+
 func TestProgramsAndOtherTenantsAreNoPeople(t *testing.T) {
 	t.Parallel()
 	for name, who := range map[string]map[string]any{

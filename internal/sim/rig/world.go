@@ -2,6 +2,7 @@ package rig
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -183,7 +184,7 @@ func (w witness) leaks(shown []oracle.Shown) (out []string) {
 		}
 		raw, err := os.ReadFile(path)
 		for _, s := range secrets {
-			if err == nil && bytes.Contains(raw, []byte(s)) {
+			if err == nil && slices.ContainsFunc(spellings(s), func(b []byte) bool { return bytes.Contains(raw, b) }) {
 				out = append(out, path+": "+s)
 			}
 		}
@@ -193,4 +194,17 @@ func (w witness) leaks(shown []oracle.Shown) (out []string) {
 		w.tb.Fatal(err)
 	}
 	return out
+}
+
+// spellings are the forms in which s can stand in a file: as it is, and in the
+// base64 of something that contains it, wherever it begins there.
+func spellings(s string) [][]byte {
+	all := [][]byte{[]byte(s)}
+	for before := range 3 {
+		// The first and the last letters depend on what stands around.
+		coded := base64.RawStdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + s))
+		whole := (before + len(s)) / 3 * 4
+		all = append(all, []byte(coded[(before*8+5)/6:whole]))
+	}
+	return all
 }
