@@ -219,6 +219,35 @@ func TestAConnectionThatIsCutIsMadeAgain(t *testing.T) {
 	}
 }
 
+// A connection is good for more than one message: over one that is quiet for
+// longer than a ping, and where the service cuts it after every message.
+func TestEveryMessageComesWhateverTheConnectionDidAfterTheLast(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string]func(s *sim.Server){
+		"quiet": func(s *sim.Server) { s.Wait(1500*time.Millisecond, func() bool { return false }) },
+		"cut": func(s *sim.Server) {
+			before := s.Opened(appID)
+			s.Disconnect(appID)
+			s.Wait(patience, func() bool { return s.Opened(appID).After(before) })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, e := service(t), &ear{}
+			s.Ladder(patience, time.Hour)
+			listen(t, s, e, func(k *socket) { k.cfg.PingEvery = time.Second })
+			connected(t, s, 1)
+			for i := range 3 {
+				_, id := s.Say(sim.Say{App: appID, Chat: direct, From: anna, Text: "hello"})
+				if !s.Wait(patience, func() bool { return delivery(s, id).Acked }) || delivery(s, id).Attempts != 1 || e.count() != i+1 {
+					t.Fatalf("message %d: %+v, heard %d", i, delivery(s, id), e.count())
+				}
+				after(s)
+			}
+		})
+	}
+}
+
 func TestAnAppThatIsNotAcceptedIsNamedAndTooManyConnectionsAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	s, e := service(t), &ear{}

@@ -132,6 +132,27 @@ func TestOneRevokedTokenStopsNoOtherBot(t *testing.T) {
 	r.Stop()
 }
 
+func TestTheOwnerHearsElsewhereThatFeishuLetsNobodyIn(t *testing.T) {
+	t.Parallel()
+	u := house(t, rig.Options{Feishu: rig.Socket})
+	u.remember("plum")
+	known := u.known()
+	f := u.r.Feishu
+	f.HandshakeFails(rig.App, 514, 1000040350)
+	f.Disconnect(rig.App)
+	u.news(known, text("feishu.crowded"))
+	if a := u.account("feishu"); a.Connected || !strings.Contains(a.Detail, text("feishu.crowded")) {
+		t.Errorf("the status says %+v", a)
+	}
+	u.recall("plum") // the other service goes on
+	there := u.in(u.r.FeishuChat(rig.Owner))
+	there.Say("say still here")
+	f.HandshakeFails(rig.App, 0, 0)
+	there.Await("still here")
+	u.r.Until("all is well again", func() bool { return u.account("feishu").Connected })
+	u.r.Judge()
+}
+
 func TestAMissingNetworkAtTheStartEndsNothing(t *testing.T) {
 	t.Parallel()
 	r := rig.New(t, rig.Options{})

@@ -169,29 +169,41 @@ func forged(genuine string) []string {
 // talk, buttons that were never shown.
 func TestForgedButtonsOfAPersonWithRightsDoNothing(t *testing.T) {
 	t.Parallel()
-	r := rig.New(t, rig.Options{Owners: []int64{rig.Owner, 1002}})
-	r.Start()
-	owner := &person{t: t, r: r, c: r.Chat(rig.Owner), name: "o"}
-	owner.last()
-	owner.tell(r.Words().Ask)
-	ask, button := wait(t, r, owner.c, "ask:")
-	other := r.Chat(1002)
-	other.Say("/status")
-	other.Await("Agent")
-	turns := r.Count("SELECT count(*) FROM turn")
-	for _, data := range forged(button.Data) {
-		other.Forge(ask.ID, data) // right numbers, another chat
+	for _, platform := range []string{"telegram", "feishu"} {
+		t.Run(platform, func(t *testing.T) {
+			t.Parallel()
+			r := rig.New(t, on(platform, rig.Options{Owners: []int64{2001, 2002}}))
+			r.Start()
+			owner := &person{t: t, r: r, c: place(r, platform, 0), name: "o"}
+			owner.last()
+			owner.tell(r.Words().Ask)
+			ask, button := wait(t, r, owner.c, "ask:")
+			other := place(r, platform, 1)
+			other.Say("/status")
+			other.Await("Agent")
+			target := ask.ID // right numbers, another chat
+			if platform == "feishu" {
+				target = other.Shown()[0].ID // the service itself says where a message is
+			}
+			turns := r.Count("SELECT count(*) FROM turn")
+			for _, data := range forged(button.Data) {
+				other.Forge(target, data)
+			}
+			r.Until("everything is taken", func() bool {
+				return other.Idle() && (platform != "telegram" || r.Telegram.Pending(rig.Token) == 0) && r.Count("SELECT count(*) FROM inbound WHERE state = 'new'") == 0
+			})
+			if n := r.Count("SELECT count(*) FROM turn"); n != turns {
+				t.Errorf("%d turns came of it", n-turns)
+			}
+			if got := r.Values("SELECT state FROM ask"); len(got) != 1 || got[0] != "open" {
+				t.Errorf("the request is %v", got)
+			}
+			if n := r.Count("SELECT count(*) FROM session s JOIN conversation c ON c.session = s.id WHERE s.conversation <> c.id"); n != 0 {
+				t.Errorf("%d conversations have the session of another", n)
+			}
+			owner.settle()
+			r.Judge()
+			finish(t, r)
+		})
 	}
-	r.Until("everything is taken", func() bool {
-		return r.Telegram.Pending(rig.Token) == 0 && r.Count("SELECT count(*) FROM inbound WHERE state = 'new'") == 0
-	})
-	if n := r.Count("SELECT count(*) FROM turn"); n != turns {
-		t.Errorf("%d turns came of it", n-turns)
-	}
-	if got := r.Values("SELECT state FROM ask"); len(got) != 1 || got[0] != "open" {
-		t.Errorf("the request is %v", got)
-	}
-	owner.settle()
-	r.Judge()
-	finish(t, r)
 }
