@@ -53,6 +53,8 @@ ON CONFLICT (account) DO UPDATE SET value = excluded.value`, account, cursor)
 	return recs, nil
 }
 
+const findTwin = `SELECT id, place FROM inbound WHERE account = ? AND twin = ? AND twin <> '' AND event_key <> ?`
+
 // twinOf is the stored message that in was delivered as before, under another
 // event key; id 0 when there is none.
 func twinOf(ctx context.Context, t *tx, account string, in chat.Inbound) (id int64, k known, err error) {
@@ -61,7 +63,7 @@ func twinOf(ctx context.Context, t *tx, account string, in chat.Inbound) (id int
 	}
 	var place int64
 	_, err = first(ctx, t, func(r row) (none struct{}, err error) { return none, r.Scan(&id, &place) },
-		`SELECT id, place FROM inbound WHERE account = ? AND twin = ? AND event_key <> ?`, account, in.Twin, in.Key)
+		findTwin, account, in.Twin, in.Key)
 	switch {
 	case chat.CodeOf(err) == chat.Missing:
 		return 0, k, nil

@@ -31,7 +31,7 @@ WHERE waits = ? AND waits > 0 AND state = 'pending' AND op = 'post'`, turn)
 	if err != nil {
 		return false, fmt.Errorf("drop messages about the waiting of turn %d: %w", turn, err)
 	}
-	shown, err := list(ctx, t, scanNotice, noticeCols+` WHERE o.waits = ? AND o.waits > 0 AND o.op = 'post'`, turn)
+	shown, err := list(ctx, t, scanNotice, noticeCols+waitsOf, turn)
 	if err != nil {
 		return false, fmt.Errorf("find messages about the waiting of turn %d: %w", turn, err)
 	}
@@ -66,7 +66,10 @@ type notice struct {
 	body  sealed
 }
 
-const noticeCols = `SELECT o.id, o.idem_key, o.place, r.ref, o.body, o.crc FROM outbox o JOIN receipt r ON r.outbox = o.id`
+const (
+	noticeCols = `SELECT o.id, o.idem_key, o.place, r.ref, o.body, o.crc FROM outbox o JOIN receipt r ON r.outbox = o.id`
+	waitsOf    = ` WHERE o.waits = ? AND o.waits > 0 AND o.op = 'post'`
+)
 
 func scanNotice(r row) (n notice, err error) {
 	return n, r.Scan(&n.id, &n.key, &n.place, fromText(&n.ref), &n.body.body, &n.body.crc)

@@ -98,13 +98,20 @@ WHERE id > (SELECT coalesce(max(id), 0) FROM outbox) - ? UNION ALL SELECT channe
 // isLive holds for the rows that made live messages which no row ended that
 // names them.
 const isLive = `o.turn > 0 AND o.class = 'progress' AND o.op = 'post'
-AND NOT EXISTS (SELECT 1 FROM outbox f WHERE f.turn = o.turn AND f.op = 'finish' AND f.target = r.ref)`
+AND NOT EXISTS (SELECT 1 FROM outbox f WHERE f.turn = o.turn AND f.turn > 0 AND f.op = 'finish' AND f.target = r.ref)`
+
+const (
+	findShown = `SELECT r.ref FROM outbox o JOIN receipt r ON r.outbox = o.id
+WHERE o.turn = ? AND ` + isLive + ` ORDER BY o.id DESC LIMIT 1`
+	findLoose = `SELECT o.id, o.turn, o.place, r.ref FROM turn q CROSS JOIN outbox o ON o.turn = q.id CROSS JOIN receipt r ON r.outbox = o.id
+WHERE r.account = ? AND q.state IN ('queued', 'withdrawn', 'expired') AND ` + isLive + `
+AND NOT EXISTS (SELECT 1 FROM outbox f WHERE f.turn = o.turn AND f.turn > 0 AND f.id > o.id AND f.op = 'finish' AND f.state IN ('pending', 'sending')) ORDER BY o.id`
+)
 
 // Shown is described at reply.Trouble.
 func (v Outbox) Shown(ctx context.Context, turn int64) (ref chat.Ref, err error) {
 	err = v.read(ctx, func(ctx context.Context, h handle) (err error) {
-		ref, err = first(ctx, h, scanRef, `SELECT r.ref FROM outbox o JOIN receipt r ON r.outbox = o.id
-WHERE o.turn = ? AND `+isLive+` ORDER BY o.id DESC LIMIT 1`, turn)
+		ref, err = first(ctx, h, scanRef, findShown, turn)
 		return err
 	})
 	return ref, err
@@ -116,9 +123,7 @@ func (v Outbox) Loose(ctx context.Context, account string, part chat.Part) error
 	return v.write(ctx, func(ctx context.Context, t *tx) error {
 		left, err := list(ctx, t, func(r row) (o chat.Out, err error) {
 			return o, r.Scan(&o.ID, &o.Turn, &o.Place.ID, fromText(&o.Target))
-		}, `SELECT o.id, o.turn, o.place, r.ref FROM turn q JOIN outbox o ON o.turn = q.id JOIN receipt r ON r.outbox = o.id
-WHERE r.account = ? AND q.state IN ('queued', 'withdrawn', 'expired') AND `+isLive+`
-AND NOT EXISTS (SELECT 1 FROM outbox f WHERE f.turn = o.turn AND f.id > o.id AND f.op = 'finish' AND f.state IN ('pending', 'sending')) ORDER BY o.id`, account)
+		}, findLoose, account)
 		if err != nil {
 			return fmt.Errorf("find live messages without an end: %w", err)
 		}
