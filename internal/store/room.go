@@ -49,15 +49,16 @@ WHERE r.account = ? AND r.msg = ? AND p.chat = ? ORDER BY o.op <> 'post', o.id L
 	return p, err
 }
 
+const findSending = `SELECT EXISTS (SELECT 1 FROM outbox o WHERE o.channel = ? AND o.state = 'sending' AND ` + isOpen + `)`
+
 // Sending is described at receive.Rooms.
 func (v Places) Sending(ctx context.Context, account, chatID string) (bool, error) {
-	var n int
+	var is bool
 	err := v.read(ctx, func(ctx context.Context, h handle) (err error) {
-		n, err = first(ctx, h, value[int], `SELECT count(*) FROM (SELECT 1 FROM outbox o JOIN place p ON p.id = o.place
-WHERE o.state = 'sending' AND p.account = ? AND p.chat = ? LIMIT 1)`, account, chatID)
+		is, err = first(ctx, h, value[bool], findSending, chat.Place{Account: account, Chat: chatID}.Channel())
 		return err
 	})
-	return n > 0, err
+	return is, err
 }
 
 // Inhabited is described at receive.Rooms.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -25,7 +26,7 @@ const (
 	// lookBack is how much silence is made up for at most.
 	lookBack = 7 * 24 * time.Hour
 	markMost = 50 // chats, those that spoke last
-	gapPages = 4  // of fifty messages, of each chat
+	gapPages = 20 // of fifty messages, of each chat
 	gapLook  = 2 * time.Second
 )
 
@@ -141,7 +142,8 @@ func (g *gap) run(ctx context.Context, h handler, connected func() bool) {
 }
 
 // fill reads the histories of chats from their marks on. Where the app may not
-// read one, the operator is told that something may be missing.
+// read one, or not all of it is read, the operator is told that something may be
+// missing.
 func (g *gap) fill(ctx context.Context, h handler, from marks) {
 	closed, found := 0, 0
 	for _, id := range slices.Sorted(maps.Keys(from.Chats)) {
@@ -160,6 +162,9 @@ func (g *gap) fill(ctx context.Context, h handler, from marks) {
 		g.link.Tell("gap", i18n.T(g.lang, "feishu.gap", "n", closed), true)
 	}
 }
+
+// errLong is a history of which only the beginning was read.
+var errLong = errors.New("more was said than is read")
 
 // chat reads the history of one chat and returns how many messages of people it
 // has handed on.
@@ -190,7 +195,7 @@ func (g *gap) chat(ctx context.Context, h handler, tenant, id string, from chatM
 		}
 		query["page_token"] = out.Next
 	}
-	return n, nil
+	return n, errLong
 }
 
 // event is a message of a history as it would have been pushed.

@@ -138,6 +138,47 @@ func TestWhatWasSaidDuringALongSilenceIsReadFromTheHistory(t *testing.T) {
 	}
 }
 
+// Of more than is read, the end may have been for the bot.
+func TestAHistoryThatIsTooLongIsToldOf(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		n    int
+		told bool
+	}{"all of it is read": {400, false}, "more than is read": {50*gapPages + 1, true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := office(t)
+			b, long := &shelf{}, time.Now().Add(-9*time.Hour)
+			end := lives(t, s, b, nil)
+			s.Say(sim.Say{App: appID, Chat: direct, From: anna, Text: "before", At: long})
+			if !s.Wait(patience, func() bool { return len(b.got()) == 1 }) {
+				t.Fatalf("got %q", b.got())
+			}
+			end()
+			for i := range c.n {
+				s.Say(sim.Say{App: appID, Chat: direct, From: anna, Text: fmt.Sprint("word ", i), At: long.Add(time.Duration(i+1) * time.Second), Quiet: true})
+			}
+			told := make(chan string, 16)
+			end = lives(t, s, b, func(cfg *Config) { cfg.Alarm = func(d string, _ bool) { told <- d } })
+			defer end()
+			read := min(c.n, 50*gapPages-1) // the first of them is known
+			if !s.Wait(4*patience, func() bool { return len(b.got()) >= 1+read }) {
+				t.Fatalf("%d messages were read, want %d", len(b.got())-1, read)
+			}
+			if c.told {
+				select {
+				case d := <-told:
+					if !strings.Contains(d, "may be missing") {
+						t.Errorf("told %q", d)
+					}
+				case <-time.After(patience):
+					t.Error("nobody is told")
+				}
+			}
+		})
+	}
+}
+
 func TestMarksAreBounded(t *testing.T) {
 	t.Parallel()
 	g := &gap{now: time.Now}
