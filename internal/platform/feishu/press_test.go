@@ -284,7 +284,10 @@ func TestTheMenuReachesSomebodyWhoseChatIsNotKnown(t *testing.T) {
 		got[2].Kind != chat.KindClick || got[2].Place.Chat != at || got[3].Kind != chat.KindJoined {
 		t.Errorf("%+v", got[1:])
 	}
-	s.Wait(patience, func() bool { return delivery(s, s.Choose(appID, ben, "/new")).Acked })
+	id = s.Choose(appID, ben, "/new")
+	if !s.Wait(patience, func() bool { return delivery(s, id).Acked }) {
+		t.Fatal("not acknowledged")
+	}
 	got := d.all()
 	if m := got[len(got)-1]; m.Text != "/new" || m.Place.Chat != at {
 		t.Errorf("%+v", m)
