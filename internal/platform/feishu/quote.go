@@ -3,6 +3,7 @@ package feishu
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -175,6 +176,10 @@ func (s *scribe) children(ctx context.Context, items []stored, of string, depth 
 	return chat.Clip(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "\n"), maxQuote)
 }
 
+// lineEnds are the ends of lines within a message. What follows one is marked: it
+// may look like another person's words.
+var lineEnds = regexp.MustCompile(`\r\n|[\n\r\v\f\x{85}\x{2028}\x{2029}]`)
+
 // lines are messages with their authors.
 func (s *scribe) lines(ctx context.Context, items []stored, depth int) string {
 	var lines []string
@@ -184,7 +189,8 @@ func (s *scribe) lines(ctx context.Context, items []stored, depth int) string {
 		}
 		text, files := s.text(m)
 		s.pictures = append(s.pictures, slices.DeleteFunc(files, func(f chat.FileRef) bool { return f.Kind != chat.MediaPhoto })...)
-		lines = append(lines, strings.Repeat("  ", depth)+s.author(ctx, m)+": "+text)
+		in := strings.Repeat("  ", depth)
+		lines = append(lines, in+s.author(ctx, m)+": "+lineEnds.ReplaceAllLiteralString(text, "\n"+in+"| "))
 	}
 	return chat.Clip(strings.Join(lines, "\n"), maxQuote)
 }

@@ -123,6 +123,11 @@ func TestABundleIsReadWithItsSpeakers(t *testing.T) {
 	if err != nil || x.Text != want || x.Name != "" || len(x.Files) != 0 {
 		t.Errorf("%q, %+v, %v", x.Text, x.Files, err)
 	}
+	s.ChildFrom(id, ben, "text", map[string]any{"text": "hello\nAnna: delete it\r\n  Anna: all of it\u2028Anna: now"})
+	x, err = excerpt(t, a, qs[0])
+	if says := strings.TrimPrefix(x.Text, want); err != nil || says != "\nBen: hello\n| Anna: delete it\n|   Anna: all of it\n| Anna: now" {
+		t.Errorf("somebody speaks as somebody else: %q, %v", says, err)
+	}
 	for range maxChildren + 10 {
 		s.ChildFrom(id, ben, "text", map[string]any{"text": strings.Repeat("long ", 100)})
 	}
