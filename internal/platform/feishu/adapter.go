@@ -91,6 +91,8 @@ func (a *Adapter) Run(ctx context.Context, in platform.Inbound) error {
 	}
 	defer a.rest.client.CloseIdleConnections()
 	defer a.busy.Wait()
+	ctx, cancel := context.WithCancel(ctx) // what goes on beside it ends with it
+	defer cancel()
 	a.busy.Go(func() { a.review(ctx) })
 	h := a.intake(in)
 	if c, err := in.Cursor(ctx, a.cfg.Account); err != nil {

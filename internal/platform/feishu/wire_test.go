@@ -201,6 +201,27 @@ func TestADeadConnectionIsReplaced(t *testing.T) {
 	}
 }
 
+func TestAnAppThatIsNotAcceptedAnyMoreEndsTheAdapter(t *testing.T) {
+	t.Parallel()
+	s := service(t)
+	s.EndpointFails(appID, 10014, "app secret invalid")
+	a := adapter(t, s, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- a.Run(ctx, &desk{}) }() // ends with ctx
+	select {
+	case err := <-ended:
+		if chat.CodeOf(err) != chat.Denied {
+			t.Errorf("ended with %v", err)
+		}
+	case <-time.After(patience):
+		t.Error("it does not end")
+		cancel()
+		<-ended
+	}
+}
+
 func TestAConnectionThatIsCutIsMadeAgain(t *testing.T) {
 	t.Parallel()
 	s, e := service(t), &ear{}
