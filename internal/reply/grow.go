@@ -201,7 +201,7 @@ func (l *Live) rest(rs []chat.Reply, line string) (_ []chat.Reply, at int, befor
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.shown.next) > 0 {
-		before = l.shown.next[:1]
+		before = l.shown.next[:1:1] // roll may be storing them
 	}
 	if at = ender(rs); at < 0 {
 		return rs, at, before
