@@ -38,8 +38,9 @@ type Turns interface {
 	// then nothing was written.
 	NewTurn(ctx context.Context, n chat.NewTurn) (chat.Turn, error)
 	// NextTurn returns the oldest queued turn of a session that may start: not
-	// held, and the turn it waits for has ended or is held itself. One that is
-	// meant in place of another comes first. chat.Missing when there is none.
+	// held, and the turn that it waits for, or that one before it waits for, has
+	// ended or is held itself. One that is meant in place of another comes first.
+	// chat.Missing when there is none.
 	NextTurn(ctx context.Context, session int64) (chat.Turn, error)
 	// Queued returns the queued turns of a session, in order.
 	Queued(ctx context.Context, session int64) ([]chat.Turn, error)

@@ -26,9 +26,14 @@ func scanTurn(r row) (chat.Turn, error) {
 }
 
 // mayStart holds for queued turns that nothing but the running turn keeps from
-// starting.
-const mayStart = `t.state = 'queued' AND t.held IN (0, 3) AND NOT EXISTS (
-	SELECT 1 FROM turn b WHERE b.id = t.after AND b.state IN ('queued', 'running', 'waiting') AND b.held IN (0, 3))`
+// starting. One that waits for a turn of another session is not overtaken by
+// those behind it.
+const (
+	mayStart = `t.state = 'queued' AND t.held IN (0, 3) AND NOT EXISTS (` + blocks + `b.id = t.after)
+AND (t.held = 3 OR NOT EXISTS (
+	SELECT 1 FROM turn e WHERE e.session = t.session AND e.state = 'queued' AND e.held = 0 AND e.after > 0 AND e.id < t.id AND EXISTS (` + blocks + `b.id = e.after)))`
+	blocks = `SELECT 1 FROM turn b WHERE b.state IN ('queued', 'running', 'waiting') AND b.held IN (0, 3) AND `
+)
 
 // inLine is the order of what waits in a session.
 const inLine = ` ORDER BY t.held >= 3 DESC, t.id`

@@ -72,6 +72,34 @@ func TestQueueStartsInOrder(t *testing.T) {
 	}
 }
 
+// A turn that waits for one of another session has its place in its own: what
+// was said later does not start before it.
+func TestWhatWaitsForAnotherSessionIsNotOvertaken(t *testing.T) {
+	t.Parallel()
+	l := openTest(t)
+	ctx := t.Context()
+	ms := l.say(1, 2, 3, 4)
+	old, now := l.session(ms[0]), l.session(ms[0])
+	first := l.turn(old, ms[0])
+	waits := ok[chat.Turn](t)(l.Turns().NewTurn(ctx, chat.NewTurn{
+		Conversation: now.Conversation, Session: now.ID, Place: ms[1].Place, Inbound: []int64{ms[1].ID}, After: first.ID,
+	}))
+	behind := l.turn(now, ms[2])
+	_, err := l.Turns().NextTurn(ctx, now.ID)
+	wantCode(t, err, chat.Missing)
+	if ids := ok[[]int64](t)(l.Turns().WaitingSessions(ctx)); len(ids) != 1 || ids[0] != old.ID {
+		t.Errorf("waiting sessions %v", ids)
+	}
+	must(t, l.Turns().Withdraw(ctx, first.ID, nil))
+	if q := ok[chat.Turn](t)(l.Turns().NextTurn(ctx, now.ID)); q.ID != waits.ID {
+		t.Errorf("next is %d", q.ID)
+	}
+	must(t, l.Turns().Withdraw(ctx, waits.ID, nil))
+	if q := ok[chat.Turn](t)(l.Turns().NextTurn(ctx, now.ID)); q.ID != behind.ID {
+		t.Errorf("next is %d", q.ID)
+	}
+}
+
 func TestSessionHasOneActiveTurn(t *testing.T) {
 	t.Parallel()
 	l := openTest(t)
