@@ -78,7 +78,7 @@ func Open(cfg Config, files platform.Files, log *slog.Logger) (*Adapter, error) 
 	a.out = newCourier(a.rest, uploads{rest: a.rest, files: files}, log)
 	a.echo = newEcho(time.Now)
 	a.gap = &gap{rest: a.rest, link: a.link, lang: cfg.Lang, app: cfg.AppID, log: log, now: time.Now}
-	a.sign = &signaller{rest: a.rest, echo: a.echo}
+	a.sign = &signaller{rest: a.rest, echo: a.echo, app: cfg.AppID}
 	a.get = &fetcher{rest: a.rest, mind: a.mind, app: cfg.AppID, me: a.bot}
 	return a, nil
 }
@@ -198,6 +198,7 @@ func (a *Adapter) intake(in platform.Inbound) handler {
 			a.complete(ctx, &t)
 			t.before = d.meet(t.msg)
 			b.Messages = append(t.before, t.msg)
+			a.sign.unmarked(b.Messages)
 			b.Cursor = a.gap.mark(t)
 		}
 		acks, err := in.Receive(ctx, b)

@@ -2,6 +2,7 @@ package feishu
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -16,11 +17,44 @@ var emojis = map[string]string{
 
 // signaller shows how a turn stands by a reaction on the message that asked for
 // it. The service names each reaction by an id, which is needed to take it
-// away; after a restart an old one stays.
+// away; of a message that came to an earlier process the service is asked.
 type signaller struct {
 	rest *rest
 	echo *echo
-	ids  recent[string] // reaction by message
+	app  string
+	ids  recent[string] // reaction by message; empty = it has none of ours
+}
+
+// unmarked notes messages that have just come, and so have no reaction of ours.
+func (s *signaller) unmarked(ms []chat.Message) {
+	for _, m := range ms {
+		if _, known := s.ids.get(m.Ref.ID); !known && m.Kind == chat.KindText {
+			s.ids.put(m.Ref.ID, "")
+		}
+	}
+}
+
+// left are the reactions that an earlier process has left on a message.
+func (s *signaller) left(ctx context.Context, path string) (ids []string, err error) {
+	var out struct {
+		Items []struct {
+			ID string `json:"reaction_id"`
+			By struct {
+				ID   string `json:"operator_id"`
+				Kind string `json:"operator_type"`
+			} `json:"operator"`
+		} `json:"items"`
+	}
+	query := map[string]string{"page_size": "50"}
+	if err := s.rest.do(ctx, call{method: http.MethodGet, path: path, query: query}, &out); err != nil {
+		return nil, err
+	}
+	for _, r := range out.Items {
+		if r.By.Kind == "app" && r.By.ID == s.app {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids, nil
 }
 
 func (s *signaller) signal(ctx context.Context, ref chat.Ref, sig chat.Signal) error {
@@ -34,7 +68,14 @@ func (s *signaller) signal(ctx context.Context, ref chat.Ref, sig chat.Signal) e
 		}
 	}
 	path := "im/v1/messages/" + ref.ID + "/reactions"
-	old, had := s.ids.get(ref.ID)
+	old, known := s.ids.get(ref.ID)
+	var bad []error
+	gone := []string{old}
+	if !known {
+		var err error
+		gone, err = s.left(ctx, path)
+		bad = append(bad, err) // the new one matters more
+	}
 	if name != "" {
 		var out struct {
 			ID string `json:"reaction_id"`
@@ -49,8 +90,10 @@ func (s *signaller) signal(ctx context.Context, ref chat.Ref, sig chat.Signal) e
 	} else {
 		s.ids.put(ref.ID, "")
 	}
-	if had && old != "" {
-		return s.rest.do(ctx, call{method: http.MethodDelete, path: path + "/" + old}, nil)
+	for _, id := range gone {
+		if id != "" {
+			bad = append(bad, s.rest.do(ctx, call{method: http.MethodDelete, path: path + "/" + id}, nil))
+		}
 	}
-	return nil
+	return errors.Join(bad...)
 }

@@ -1,6 +1,7 @@
 package feishu
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -52,6 +53,25 @@ func (q request) react() (any, *refusal) {
 	s, id := q.s, q.app.id
 	*q.later = append(*q.later, func() { s.push(id, "im.message.reaction.created_v1", event) })
 	return map[string]any{"reaction_id": reacted, "reaction_type": kind}, nil
+}
+
+func (q request) reactions() (any, *refusal) {
+	m, no := q.existing()
+	if no != nil {
+		return nil, no
+	}
+	items := []map[string]any{}
+	for _, id := range slices.Sorted(maps.Keys(m.Reacted)) {
+		r := m.Reacted[id]
+		by := map[string]any{"operator_id": r.by, "operator_type": "user"}
+		for _, a := range q.s.apps {
+			if r.by == a.bot {
+				by = map[string]any{"operator_id": a.id, "operator_type": "app"}
+			}
+		}
+		items = append(items, map[string]any{"reaction_id": id, "operator": by, "reaction_type": map[string]any{"emoji_type": r.emoji}})
+	}
+	return map[string]any{"items": items, "has_more": false, "page_token": ""}, nil
 }
 
 func (q request) unreact() (any, *refusal) {

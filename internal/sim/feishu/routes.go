@@ -62,6 +62,7 @@ var routes = []route{
 	{name: "message.delete", method: "DELETE", path: path("im/v1/messages/:message"), scope: sending, do: onMessage(mailCall.recall)},
 	{name: "resource.get", method: "GET", path: path("im/v1/messages/:message/resources/:key"), scope: reading, do: onFile(fileCall.resource)},
 	{name: "reaction.create", method: "POST", path: path("im/v1/messages/:message/reactions"), scope: reacting, do: request.react},
+	{name: "reaction.list", method: "GET", path: path("im/v1/messages/:message/reactions"), scope: marks, do: request.reactions},
 	{name: "reaction.delete", method: "DELETE", path: path("im/v1/messages/:message/reactions/:reaction"), scope: reacting, do: request.unreact},
 	{name: "image.create", method: "POST", path: path("im/v1/images"), scope: []string{"im:resource"}, do: onFile(fileCall.uploadImage)},
 	{name: "file.create", method: "POST", path: path("im/v1/files"), scope: []string{"im:resource"}, do: onFile(fileCall.uploadFile)},
@@ -82,6 +83,7 @@ var (
 	sending  = []string{"im:message", "im:message:send_as_bot"}
 	editing  = []string{"im:message", "im:message:update"}
 	reacting = []string{"im:message", "im:message.reactions:write_only"}
+	marks    = []string{"im:message", "im:message:readonly", "im:message.reactions:read"}
 	writing  = []string{"cardkit:card:write"}
 )
 
