@@ -112,6 +112,7 @@ func New(tb testing.TB, o Options) *Rig {
 	tb.Cleanup(func() {
 		r.hangUp()
 		r.end()
+		r.Orphans() // what dies with it may still write into folders that are to go
 		srv.Close()
 		r.leave()
 	})

@@ -140,7 +140,7 @@ func TestABundleOnFeishuIsReadWithItsSpeakers(t *testing.T) {
 	u.r.Feishu.ChildFrom(id, guest, "text", map[string]any{"text": "it fails"})
 	u.r.Feishu.ChildFrom(id, guest, "post", map[string]any{"content": []any{[]any{map[string]any{"tag": "code_block", "language": "GO", "text": "x := 1"}}}})
 	u.r.Feishu.Deliver(rig.App, id)
-	if got := u.asked(1); !strings.Contains(got, "[quoted text, forwarded]\n> Gus: it fails\n> Gus: ```go\n> x := 1\n> ```\n[end of quoted text]") {
+	if got := u.asked(1); !strings.Contains(got, "[quoted text, forwarded]\n> Gus: it fails\n> Gus: ```go\n> | x := 1\n> | ```\n[end of quoted text]") {
 		t.Errorf("prompt %q", got)
 	}
 	u.r.Judge()

@@ -61,10 +61,13 @@ func pushAgain(r *rig.Rig) {
 		if d.Acked {
 			continue
 		}
-		r.Feishu.PushAgain(d.ID)
 		r.Until("an event is taken", func() bool {
 			all := r.Feishu.Deliveries()
-			return all[slices.IndexFunc(all, func(x feishu.Delivery) bool { return x.ID == d.ID })].Acked
+			if all[slices.IndexFunc(all, func(x feishu.Delivery) bool { return x.ID == d.ID })].Acked {
+				return true
+			}
+			r.Feishu.PushAgain(d.ID) // one that came while the daemon starts is refused
+			return false
 		})
 	}
 }
