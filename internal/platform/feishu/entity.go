@@ -105,8 +105,13 @@ func (c *courier) forget(card string) {
 	c.spent.put(card, t.seq)
 }
 
-// sequenceTries is how often a number that is too low is raised.
-const sequenceTries = 5
+// How often a number that is too low is raised, and by how much at first: ten
+// times more each time, up to some hours. Only a clock that was set back is so
+// wrong.
+const (
+	sequenceTries = 5
+	sequenceJump  = 1000
+)
 
 // with makes calls about an entity. Its numbers only grow: a process that begins
 // anew starts from the time that has passed since the card was made, which is
@@ -117,6 +122,7 @@ func (c *courier) with(ex extra, do func(t *tally) error) error {
 	defer t.mu.Unlock()
 	t.seq = max(t.seq, int(c.now().Sub(time.UnixMilli(ex.Made))/tick))
 	var err error
+	jump := sequenceJump
 	for range sequenceTries {
 		err = do(t)
 		var no *refused
@@ -125,7 +131,8 @@ func (c *courier) with(ex extra, do func(t *tally) error) error {
 		}
 		switch no.code {
 		case codeSequence:
-			t.seq += 1000
+			t.seq += jump
+			jump *= 10
 		case codeStreamClosed, codeStreamOver:
 			t.known, t.opened, t.over = false, time.Time{}, true // the whole card can be set all the same
 		}
@@ -136,8 +143,10 @@ func (c *courier) with(ex extra, do func(t *tally) error) error {
 	return err
 }
 
-// tick is the unit of the numbers: the service allows ten calls a second.
-const tick = 50 * time.Millisecond
+// tick is the unit of the numbers. No call takes less, so that a process that
+// made several in a row and died is not ahead of the next one. A card lives for
+// 14 days: its last number is well within 32 bits.
+const tick = time.Millisecond
 
 // draw changes an entity, or ends it. What is changed of one that has ended, its
 // buttons, is another end: it streams no more.
